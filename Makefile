@@ -12,8 +12,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist conformance far-conformance graph \
 	jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac check-java-home fuzz-java check-workloads \
-	torture fuzz survive test-verbs fmt fmt-check lint clean
+	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
+	check-java-home fuzz-java check-workloads \
+	torture pool-torture fuzz survive test-verbs fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -70,7 +71,7 @@ loom: setup ## Check the models of the small state machines: every interleaving
 	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state --test loom_run_set \
 	  --test loom_ready_ring --test loom_exchange --test loom_departure
 	cargo test --profile loom --target-dir target/loom -p rdma --test loom_grants
-	cargo test --profile loom --target-dir target/loom -p gc -p vm --lib model
+	cargo test --profile loom --target-dir target/loom -p gc -p pool -p vm --lib model
 
 # What a build with verbs and the virtual machine need. Without them it is skipped: nothing else depends on it.
 VERBS_PACKAGES := libibverbs-dev librdmacm-dev ibverbs-providers libclang-dev pkg-config iproute2 qemu-system-x86
@@ -137,6 +138,10 @@ torture: build ## Look for lost writes while pages come and go (ARGS='--minutes 
 	$(RELEASE)/judge torture --transport shm $(ARGS)
 	$(RELEASE)/judge torture --transport tcp $(ARGS)
 	$(RELEASE)/judge torture --seconds 0.1 --pages 5120 --transport sim --seeds $(or $(SEEDS),1000)
+
+pool-torture: setup ## Kill processes that change a pool together, for SECONDS=600 (SEED=N)
+	FARHEAP_POOL_SECONDS=$(or $(SECONDS),600) FARHEAP_POOL_SEED=$(or $(SEED),$$(date +%s%N)) \
+	  cargo test --release -p pool --lib -- --exact --nocapture pool::torture::killed_processes_lose_and_repeat_nothing
 
 # Each round takes other input. The first failure ends it, with the input made as small as possible.
 fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10

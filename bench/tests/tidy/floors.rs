@@ -27,6 +27,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
+    (
+        "pool",
+        &["sync", "error", "crash", "flaw", "segment", "identity", "detect", "recover", "pool"],
+    ),
     ("rdma", &["sync", "wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
     (
         "swap",
@@ -102,7 +106,7 @@ const UPWARD: &[(&str, &str, &str, &str)] = &[];
 
 /// Crates without cycles between their folders.
 const WITHOUT_CYCLES: &[&str] =
-    &["base", "bench", "classfile", "far-run", "gc", "rdma", "swap", "vm"];
+    &["base", "bench", "classfile", "far-run", "gc", "pool", "rdma", "swap", "vm"];
 
 #[test]
 fn no_import_points_up() {

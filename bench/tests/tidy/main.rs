@@ -26,6 +26,12 @@ const UNSAFE: &[&str] = &[
     // Machine code of single barriers, and the heap that it is run on.
     "bench/benches",
     "bench/tests/emission.rs",
+    // Memory that processes share, signals, and the instruction that changes 16 bytes.
+    "pool/src/crash.rs",
+    "pool/src/detect",
+    "pool/src/identity",
+    "pool/src/pool/torture.rs",
+    "pool/src/segment",
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",
     "rdma/tests",
@@ -89,6 +95,9 @@ const UNSAFE: &[&str] = &[
 /// that are small enough to be safe.
 const SAFE: &[&str] = &[
     "gc/src/agent/protocol.rs",
+    "pool/src/identity/lease.rs",
+    "pool/src/identity/tests.rs",
+    "pool/src/segment/header.rs",
     "rdma/src/tcp/frame.rs",
     "rdma/src/tcp/handshake.rs",
     "rdma/src/tcp/listener.rs",

@@ -1,0 +1,34 @@
+//! Mistakes that the tests must find: without them a test that passes shows nothing.
+
+/// One mistake in a protocol. Only unit tests can make it.
+#[cfg(test)]
+#[allow(dead_code, reason = "some are made in models only, and the others elsewhere only")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flaw {
+    /// Another client's mark is replaced without a note of it.
+    NoVouching,
+    /// The note comes after the mark is gone.
+    LateVouching,
+    /// Recovery reads the notes before the word.
+    NotesFirst,
+    /// Eras of 4 bits, which come again.
+    NarrowEras,
+    /// A claimer writes its signature without a look at its lease.
+    BlindSignature,
+    /// A take-over leaves the lease's era as it is.
+    SameEra,
+    /// The changes of a dead recoverer are left to themselves.
+    NoSweep,
+}
+
+/// Whether this structure was made with the flaw: never, outside of unit tests.
+macro_rules! flawed {
+    ($of:expr, $flaw:ident) => {{
+        #[cfg(test)]
+        let is = $of.flaw == Some($crate::flaw::Flaw::$flaw);
+        #[cfg(not(test))]
+        let is = false;
+        is
+    }};
+}
+pub(crate) use flawed;

@@ -1,0 +1,45 @@
+//! Memory that several processes share, and that stays whole whoever of them dies, at any instruction.
+//!
+//! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
+//! which a word is changed by several of them, `recover` finishes what the dead began, and `pool` puts them together.
+//! The crate knows bytes and processes of one machine, neither messages nor objects.
+//!
+//! ```text
+//!   0         4096
+//!   +---------+---------+---------+-----------------+--------------------------------+
+//!   | header  | slots   | intents | notes           | data                           |
+//!   +---------+---------+---------+-----------------+--------------------------------+
+//!             identity  detect    detect            of those that use the pool
+//! ```
+//!
+//! Clients trust each other: one that writes where it must not can damage the pool. What is read from it is checked
+//! nevertheless, and a damaged pool is an error.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+// Models use neither memory nor processes of the system.
+#![cfg_attr(loom, allow(dead_code, unused_imports))]
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("words of a pool are changed by cmpxchg16b: there is no version for other machines");
+
+mod crash;
+mod detect;
+mod error;
+mod flaw;
+mod identity;
+#[cfg(not(loom))]
+mod pool;
+mod recover;
+#[cfg(not(loom))]
+mod segment;
+mod sync;
+#[cfg(all(test, not(loom)))]
+mod test_folder;
+
+pub use detect::{Change, Marked, Tag, Word};
+pub use error::PoolError;
+#[cfg(not(loom))]
+pub use pool::{Client, Done, Pool};
+pub use recover::{Recovered, Redo};
+#[cfg(not(loom))]
+pub use segment::{Backing, Segment};

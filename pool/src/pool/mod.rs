@@ -1,0 +1,219 @@
+//! A pool, and a client of it.
+
+use crate::PoolError;
+use crate::detect::{CLIENTS_MAX, Change, Detector, Intent, Marked, Word, is_supported};
+use crate::identity::process::{Kernel, Processes};
+use crate::identity::{ClientTable, Held, Slot};
+use crate::recover::{Recovered, Recovery, Redo};
+use crate::segment::{Backing, HEADER_BYTES, PAGE_BYTES, Segment, Stamp};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+/// A segment with identities. Any thread may use it; it changes nothing that clients share.
+pub struct Pool {
+    segment: Segment,
+    places: Places,
+    kernel: Kernel,
+}
+
+/// Where the parts of a pool lie, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Places {
+    /// How many identities, with the unused one.
+    rows: usize,
+    intents: u64,
+    notes: u64,
+    data: u64,
+}
+
+/// The sizes of the structures in shared memory, 16 bits each.
+const LAYOUT: u64 = (size_of::<Slot>() as u64)
+    | (size_of::<Intent>() as u64) << 16
+    | (size_of::<Word>() as u64) << 32
+    | (size_of::<AtomicU64>() as u64) << 48;
+
+impl Places {
+    fn of(clients: u64) -> Result<Places, PoolError> {
+        if clients == 0 || clients > CLIENTS_MAX as u64 {
+            return Err(PoolError::Clients { found: clients, max: CLIENTS_MAX as u64 });
+        }
+        let rows = clients + 1;
+        let intents = HEADER_BYTES + rows * size_of::<Slot>() as u64;
+        let notes = intents + rows * size_of::<Intent>() as u64;
+        let data = (notes + rows * rows * 8).next_multiple_of(PAGE_BYTES);
+        Ok(Places { rows: rows as usize, intents, notes, data })
+    }
+}
+
+impl Pool {
+    /// Makes a pool for this many clients at a time. Blocks on the file system.
+    pub fn create(backing: &Backing, clients: usize) -> Result<Pool, PoolError> {
+        let clients = clients as u64;
+        let places = Places::of(clients)?;
+        if let Backing::Memory { bytes } | Backing::File { bytes, .. } = *backing
+            && bytes < places.data
+        {
+            return Err(PoolError::Bytes { bytes, min: places.data });
+        }
+        let namespace = Kernel::namespace()?;
+        let stamp = Stamp { layout: LAYOUT, clients, namespace };
+        Pool::checked(Segment::create(backing, &stamp)?, stamp)
+    }
+
+    /// The pool in a file or a DAX device. Blocks on the file system. A file that another process cuts while it is
+    /// mapped ends this process with SIGBUS.
+    pub fn open(path: &Path) -> Result<Pool, PoolError> {
+        let (segment, stamp) = Segment::open(path)?;
+        Pool::checked(segment, stamp)
+    }
+
+    /// The pool in an open file, which may come from another process.
+    pub fn of(fd: OwnedFd) -> Result<Pool, PoolError> {
+        let (segment, stamp) = Segment::of(fd)?;
+        Pool::checked(segment, stamp)
+    }
+
+    fn checked(segment: Segment, stamp: Stamp) -> Result<Pool, PoolError> {
+        if !is_supported() {
+            return Err(PoolError::Cpu);
+        }
+        if stamp.layout != LAYOUT {
+            return Err(PoolError::Layout { found: stamp.layout, supported: LAYOUT });
+        }
+        let own = Kernel::namespace()?;
+        if stamp.namespace != own {
+            return Err(PoolError::Namespace { found: stamp.namespace, own });
+        }
+        let places = Places::of(stamp.clients)?;
+        if segment.bytes() < places.data {
+            return Err(PoolError::Bytes { bytes: segment.bytes(), min: places.data });
+        }
+        Ok(Pool { segment, places, kernel: Kernel::new()? })
+    }
+
+    /// Leases an identity to the caller. Does not block.
+    pub fn join(&self) -> Result<Client<'_>, PoolError> {
+        let me = self.kernel.own()?;
+        let full = PoolError::Full { clients: self.places.rows - 1 };
+        let held = self.table().claim(me).ok_or(full)?;
+        Ok(Client { pool: self, held, one_thread: PhantomData })
+    }
+
+    /// The memory.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Where data begins, in bytes. Before the first client writes it is zero.
+    pub fn data(&self) -> u64 {
+        self.places.data
+    }
+
+    /// Words in the data.
+    pub fn words(&self, offset: u64, count: usize) -> Result<&[Word], PoolError> {
+        self.check(offset)?;
+        self.segment.array(offset, count)
+    }
+
+    /// Plain atomic words in the data.
+    pub fn atomics(&self, offset: u64, count: usize) -> Result<&[AtomicU64], PoolError> {
+        self.check(offset)?;
+        self.segment.array(offset, count)
+    }
+
+    fn check(&self, offset: u64) -> Result<(), PoolError> {
+        if offset < self.places.data { Err(PoolError::Range { offset, bytes: 0 }) } else { Ok(()) }
+    }
+
+    fn table(&self) -> ClientTable<'_> {
+        ClientTable::new(self.part(HEADER_BYTES, self.places.rows))
+    }
+
+    fn detector(&self) -> Detector<'_> {
+        let Places { rows, intents, notes, .. } = self.places;
+        Detector::new(self.part(intents, rows), self.part(notes, rows * rows))
+    }
+
+    fn part<T: crate::segment::Shared>(&self, offset: u64, count: usize) -> &[T] {
+        self.segment.array(offset, count).expect("the segment was checked to hold all parts")
+    }
+}
+
+/// An identity that this process holds. One thread at a time may use it. Dropping it gives the identity back, unless a
+/// change is open or a recovery unfinished: then it is recovered when this process has ended.
+pub struct Client<'a> {
+    pool: &'a Pool,
+    held: Held,
+    /// Two threads under one identity would overwrite each other's intents.
+    one_thread: PhantomData<Cell<()>>,
+}
+
+/// A change that took place and is open. Hand it to [`Client::finish`].
+#[derive(PartialEq, Eq, Debug)]
+#[must_use]
+pub struct Done {
+    client: u16,
+    era: u64,
+}
+
+impl Client<'_> {
+    /// The identity, from 1 on. No two clients that live have the same.
+    pub fn id(&self) -> u16 {
+        self.held.id
+    }
+
+    /// Changes the word at `change.target` from what was seen to `value`, or says what it has instead. The client
+    /// writes what belongs to the change, and then finishes it. Lock-free: does not block.
+    pub fn exchange(
+        &mut self,
+        change: &Change,
+        seen: Marked,
+        value: u64,
+    ) -> Result<Result<Done, Marked>, PoolError> {
+        let word = &self.pool.words(change.target, 1)?[0];
+        let client = self.held.id;
+        let exchanged = self.pool.detector().exchange(client, word, seen, value, change)?;
+        Ok(exchanged.map(|era| Done { client, era }))
+    }
+
+    /// All that belongs to the change is written. Panics if it is another client's.
+    pub fn finish(&mut self, done: Done) {
+        assert_eq!(done.client, self.held.id, "a change of another client");
+        self.pool.detector().acknowledge(self.held.id, done.era);
+    }
+
+    /// Recovers the clients that are dead now. Other clients do not wait; nor does this one for others.
+    pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        let (table, detector) = (self.pool.table(), self.pool.detector());
+        Recovery { table, detector, processes: &self.pool.kernel }.run(self.held.id, redo)
+    }
+
+    /// Kills the process of another client that is believed to hang, and waits until no thread of it can run. Then it
+    /// can be recovered. False: nobody holds this identity.
+    pub fn fence(&mut self, client: u16, patience: Duration) -> Result<bool, PoolError> {
+        let table = self.pool.table();
+        if usize::from(client) > table.clients() || client == 0 {
+            return Err(PoolError::Clients { found: client.into(), max: table.clients() as u64 });
+        }
+        let Some(process) = table.process_of(client)? else { return Ok(false) };
+        self.pool.kernel.fence(process, patience)?;
+        Ok(true)
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        if self.pool.detector().open(self.held.id).is_none() {
+            self.pool.table().leave(self.held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod torture;

@@ -1,0 +1,291 @@
+//! Processes that are killed, at crash points and anywhere.
+//!
+//! The test starts itself again as clients ([`child`]). All clients increment the same few words, and note in a ledger
+//! of their identity how often they did. What is lost or repeated by a death makes the sums differ.
+
+use super::*;
+use crate::crash::{Crash, Death, POINTS, die_at};
+use crate::test_folder::Folder;
+use std::env;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+const CLIENTS: usize = 6;
+const WORDS: usize = 3;
+const BYTES: u64 = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// For the child: the pool, what it does, and where it dies.
+const PATH: &str = "FARHEAP_POOL_PATH";
+const ROLE: &str = "FARHEAP_POOL_ROLE";
+const CRASH: &str = "FARHEAP_POOL_CRASH";
+/// For everybody: how long, and with which random numbers.
+const SECONDS: &str = "FARHEAP_POOL_SECONDS";
+const SEED: &str = "FARHEAP_POOL_SEED";
+
+/// Counters in the data of a pool.
+struct Counters<'a> {
+    pool: &'a Pool,
+    words: &'a [Word],
+    ledger: &'a [AtomicU64],
+}
+
+impl<'a> Counters<'a> {
+    fn of(pool: &'a Pool) -> Counters<'a> {
+        let ledger = pool.atomics(pool.data() + PAGE_BYTES, CLIENTS + 1).unwrap();
+        Counters { pool, words: pool.words(pool.data(), WORDS).unwrap(), ledger }
+    }
+
+    fn increment(&self, client: &mut Client, n: usize) {
+        let entry = &self.ledger[usize::from(client.id())];
+        let after = entry.load(Ordering::Relaxed) + 1;
+        let target = self.pool.data() + (n * size_of::<Word>()) as u64;
+        let change = Change { target, operation: [after, 0, 0, 0, 0] };
+        let mut seen = self.words[n].load();
+        let done = loop {
+            match client.exchange(&change, seen, seen.value + 1).unwrap() {
+                Ok(done) => break done,
+                Err(other) => seen = other,
+            }
+        };
+        entry.store(after, Ordering::Relaxed);
+        client.finish(done);
+    }
+
+    /// Nobody is at work.
+    fn check(&self) -> Result<u64, String> {
+        let counted: u64 = self.ledger.iter().map(|entry| entry.load(Ordering::Acquire)).sum();
+        let values: u64 = self.words.iter().map(|word| word.load().value).sum();
+        if counted == values {
+            Ok(values)
+        } else {
+            Err(format!("{values}, and {counted} are known"))
+        }
+    }
+}
+
+impl Redo for Counters<'_> {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        Ok(&self.pool.words(target, 1)?[0])
+    }
+
+    fn redo(&self, client: u16, change: &Change, has_happened: bool) {
+        if has_happened {
+            self.ledger[usize::from(client)].store(change.operation[0], Ordering::Release);
+        }
+    }
+}
+
+/// Numbers that look random, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        // Weyl's sequence, mixed.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed ^ mixed >> 29) >> 11) % limit
+    }
+}
+
+/// A process of a test, which ends with it.
+struct Process(Child);
+
+impl Process {
+    fn start(path: &Path, role: &str, crash: Option<(Crash, Death)>) -> Process {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "pool::torture::child", "--nocapture"]);
+        command.env(PATH, path).env(ROLE, role).stdout(Stdio::null());
+        if let Some((Crash { point, hit }, death)) = crash {
+            command.env(CRASH, format!("{point}:{hit}:{death:?}"));
+        }
+        Process(command.spawn().unwrap())
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: no memory is involved; it is our child, and nobody has asked for its status.
+        assert_eq!(unsafe { libc::kill(self.0.id() as i32, signal) }, 0);
+    }
+
+    /// Waits until it has died, or has stopped.
+    fn wait(&mut self, death: Death) {
+        let id = self.0.id();
+        let event =
+            if death == Death::Stop { libc::WSTOPPED } else { libc::WEXITED | libc::WNOWAIT };
+        // SAFETY: all-zero is a valid siginfo_t.
+        let mut info = unsafe { std::mem::zeroed::<libc::siginfo_t>() };
+        // SAFETY: the kernel fills `info`.
+        assert_eq!(unsafe { libc::waitid(libc::P_PID, id, &mut info, event) }, 0);
+        if death == Death::Kill {
+            assert_eq!(info.si_code, libc::CLD_KILLED, "it did not come to its point");
+            self.0.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a process does that another test started. By itself it passes.
+#[test]
+fn child() {
+    let Some(path) = env::var_os(PATH) else { return };
+    let pool = Pool::open(Path::new(&path)).unwrap();
+    let counters = Counters::of(&pool);
+    if let Ok(crash) = env::var(CRASH) {
+        let mut parts = crash.split(':');
+        let point = parts.next().and_then(|name| POINTS.iter().find(|point| **point == name));
+        let hit = parts.next().unwrap().parse().unwrap();
+        let death = if parts.next() == Some("Stop") { Death::Stop } else { Death::Kill };
+        die_at(Crash { point: point.unwrap(), hit }, death);
+    }
+    let (mut random, start) = (Random(std::process::id().into()), Instant::now());
+    match &*env::var(ROLE).unwrap() {
+        // Once, to pass each point.
+        "step" => counters.increment(&mut pool.join().unwrap(), 0),
+        "recover" => _ = pool.join().unwrap().recover(&counters).unwrap(),
+        // Until it is killed. If that fails, it must not work for ever.
+        "work" => {
+            while start.elapsed() < PATIENCE {
+                let mut client = pool.join().unwrap();
+                for _ in 0..random.below(200) {
+                    counters.increment(&mut client, random.below(WORDS as u64) as usize);
+                }
+                if random.below(4) == 0 {
+                    client.recover(&counters).unwrap();
+                }
+            }
+        }
+        role => panic!("no role {role}"),
+    }
+}
+
+fn pool(folder: &Folder) -> (std::path::PathBuf, Pool) {
+    let path = folder.path("pool");
+    let pool = Pool::create(&Backing::File { path: &path, bytes: BYTES }, CLIENTS).unwrap();
+    (path, pool)
+}
+
+fn all_are_free(pool: &Pool, but: usize) {
+    let others: Vec<_> = std::iter::from_fn(|| pool.join().ok()).collect();
+    assert_eq!(others.len(), CLIENTS - but, "an identity is lost");
+}
+
+/// A real process dies at each point, as a client and as a recoverer.
+#[test]
+fn a_process_that_dies_at_any_point_is_recovered() {
+    for point in POINTS {
+        let folder = Folder::new();
+        let (path, pool) = pool(&folder);
+        let counters = Counters::of(&pool);
+        let death = Death::Kill;
+        let crash = |point| Some((Crash { point, hit: 1 }, death));
+        if point.starts_with("recover.") {
+            Process::start(&path, "step", crash("detect.exchanged")).wait(death);
+            Process::start(&path, "recover", crash(point)).wait(death);
+        } else {
+            Process::start(&path, "step", crash(point)).wait(death);
+        }
+        // A survivor goes over the same word before anybody recovers.
+        let mut client = pool.join().unwrap();
+        counters.increment(&mut client, 0);
+        client.recover(&counters).unwrap();
+        counters.check().unwrap_or_else(|wrong| panic!("{point}: {wrong}"));
+        all_are_free(&pool, 1);
+    }
+}
+
+#[test]
+fn a_stopped_process_is_recovered_only_after_it_was_fenced() {
+    for point in ["identity.held", "detect.announced", "detect.vouched", "detect.exchanged"] {
+        let folder = Folder::new();
+        let (path, pool) = pool(&folder);
+        let counters = Counters::of(&pool);
+        let mut client = pool.join().unwrap();
+        let crash = (Crash { point, hit: 1 }, Death::Stop);
+        let mut stopped = Process::start(&path, "step", Some(crash));
+        stopped.wait(Death::Stop);
+        assert_eq!(client.recover(&counters).unwrap(), Recovered::default(), "{point}");
+        assert!(client.fence(2, PATIENCE).unwrap());
+        assert_eq!(client.recover(&counters).unwrap().clients, 1, "{point}");
+        // There is nobody any more that could wake.
+        stopped.wait(Death::Kill);
+        counters.check().unwrap_or_else(|wrong| panic!("{point}: {wrong}"));
+        all_are_free(&pool, 1);
+    }
+}
+
+/// Without a fence, a stopped process wakes after its recovery, and changes the word.
+#[test]
+fn a_recovery_without_a_fence_is_found() {
+    let folder = Folder::new();
+    let (path, pool) = pool(&folder);
+    let counters = Counters::of(&pool);
+    let client = pool.join().unwrap();
+    let crash = (Crash { point: "detect.vouched", hit: 1 }, Death::Stop);
+    let mut stopped = Process::start(&path, "step", Some(crash));
+    stopped.wait(Death::Stop);
+    // As if nobody had its number.
+    let blind = Kernel::of_boot(1);
+    let recovery = Recovery { table: pool.table(), detector: pool.detector(), processes: &blind };
+    assert_eq!(recovery.run(client.id(), &counters).unwrap().clients, 1);
+    assert!(counters.check().is_ok());
+    // Another one gets its identity, and a number in the ledger that the sleeper has too.
+    let mut next = pool.join().unwrap();
+    assert_eq!(next.id(), 2);
+    counters.increment(&mut next, 1);
+    stopped.signal(libc::SIGCONT);
+    stopped.0.wait().unwrap();
+    assert!(counters.check().is_err());
+}
+
+/// `FARHEAP_POOL_SECONDS` and `FARHEAP_POOL_SEED` repeat a run, or make it longer.
+#[test]
+fn killed_processes_lose_and_repeat_nothing() {
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seconds = number(SECONDS).unwrap_or(3);
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = number(SEED).unwrap_or(clock);
+    println!("seed {seed}, {seconds} s");
+    let mut random = Random(seed);
+    let folder = Folder::new();
+    let (path, pool) = pool(&folder);
+    let counters = Counters::of(&pool);
+    let mut client = pool.join().unwrap();
+    let (mut kills, mut total, mut longest) = (0, Recovered::default(), Duration::ZERO);
+    let mut recover = |client: &mut Client| {
+        let done = client.recover(&counters).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        total.clients += done.clients;
+        total.changes += done.changes;
+    };
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < end {
+        let children: Vec<_> = (0..2).map(|_| Process::start(&path, "work", None)).collect();
+        // They take a few milliseconds to start.
+        sleep(Duration::from_micros(2_000 + random.below(8_000)));
+        for mut child in children {
+            assert!(child.0.try_wait().unwrap().is_none(), "seed {seed}: a client ended by itself");
+            child.signal(libc::SIGKILL);
+            drop(child);
+            kills += 1;
+            // The dead disturb nobody before they are recovered.
+            for _ in 0..random.below(100) {
+                let start = Instant::now();
+                counters.increment(&mut client, random.below(WORDS as u64) as usize);
+                longest = longest.max(start.elapsed());
+            }
+            recover(&mut client);
+        }
+        counters.check().unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        all_are_free(&pool, 1);
+    }
+    let value = counters.check().unwrap();
+    println!("{kills} kills, {total:?}, {value} increments, longest of the survivor {longest:?}");
+    assert!(total.clients > 0 && value > 0, "no process was killed at work");
+}

@@ -1,0 +1,111 @@
+//! Finishing what the dead began.
+//!
+//! Any client may recover others, at any time, while all others work. Nobody waits for it: what a dead client left
+//! open disturbs no one, it only keeps an identity, and what its operation had in hand.
+//!
+//! 1. **Take.** The recoverer puts its identity into the lease of the dead ([`ClientTable::take_over`]). From here on
+//!    the dead is its own, unless it dies too.
+//! 2. **Sweep.** If the dead was a recoverer, its unfinished recoveries become those of this one.
+//! 3. **Redo.** If the dead had a change open, `detect` says whether it took place, and [`Redo`] finishes it. A
+//!    recoverer may die after that: then it is redone. So it must be idempotent.
+//! 4. **Acknowledge** the change, and **free** the identity.
+//!
+//! The work for one dead client does not depend on what is in the pool: its record, a column of notes, and the leases.
+
+use crate::PoolError;
+use crate::crash::crash_point;
+use crate::detect::{Change, Detector, Word};
+use crate::identity::process::Processes;
+use crate::identity::{ClientId, ClientTable, Held};
+
+/// How the operations of those that use the pool are finished.
+pub trait Redo {
+    /// The word at this offset of the pool. An error if there can be none: the offset comes out of shared memory.
+    fn word(&self, target: u64) -> Result<&Word, PoolError>;
+
+    /// Finishes a change of the dead client: `has_happened` says whether its compare-and-swap took place. Called at
+    /// least once, by one recoverer at a time. Must not block on other clients.
+    fn redo(&self, client: u16, change: &Change, has_happened: bool);
+}
+
+/// What one pass over all clients did.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Recovered {
+    /// Dead clients whose identities are free again.
+    pub clients: usize,
+    /// Those of them that had a change open.
+    pub changes: usize,
+}
+
+/// The structures that recovery works on.
+pub(crate) struct Recovery<'a, P> {
+    pub table: ClientTable<'a>,
+    pub detector: Detector<'a>,
+    pub processes: &'a P,
+}
+
+impl<P: Processes> Recovery<'_, P> {
+    /// Recovers all that are dead now. A client that cannot be recovered keeps its identity; the others are recovered
+    /// all the same, and the first error is returned.
+    pub(crate) fn run(&self, by: ClientId, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        let (mut done, mut failed) = (Recovered::default(), None);
+        for id in self.table.ids().filter(|id| *id != by) {
+            match self.table.take_over(id, by, self.processes) {
+                Ok(Some(taken)) => {
+                    let ended = self.finish_all(taken, by, redo, &mut done);
+                    failed = failed.or(ended.err());
+                }
+                Ok(None) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(done), Err)
+    }
+
+    /// Finishes a client that was taken over, and those that it was recovering.
+    fn finish_all(
+        &self,
+        taken: Held,
+        by: ClientId,
+        redo: &impl Redo,
+        done: &mut Recovered,
+    ) -> Result<(), PoolError> {
+        let mut taken = vec![taken];
+        let mut first_error = Ok(());
+        while let Some(dead) = taken.pop() {
+            taken.extend(self.table.sweep(dead.id, by));
+            crash_point!("recover.swept");
+            let finished = self.finish(dead, redo);
+            match finished {
+                Ok(had_change) => {
+                    done.clients += 1;
+                    done.changes += usize::from(had_change);
+                }
+                Err(error) => first_error = first_error.and(Err(error)),
+            }
+        }
+        first_error
+    }
+
+    /// Whether there was a change to finish.
+    fn finish(&self, dead: Held, redo: &impl Redo) -> Result<bool, PoolError> {
+        let open = self.detector.open(dead.id);
+        if let Some(open) = open {
+            let word = redo.word(open.change.target)?;
+            let has_happened = self.detector.has_happened(dead.id, open.era, word);
+            redo.redo(dead.id, &open.change, has_happened);
+            crash_point!("recover.redone");
+            self.detector.acknowledge(dead.id, open.era);
+            crash_point!("recover.acknowledged");
+        }
+        // A recoverer that lives is the only one: see `identity`.
+        assert!(self.table.free(dead), "client {} has another recoverer", dead.id);
+        crash_point!("recover.freed");
+        Ok(open.is_some())
+    }
+}
+
+#[cfg(test)]
+mod model;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,310 @@
+//! The memory of a pool: one file, mapped once, at its full size.
+//!
+//! The file is an unnamed one of memory, a regular one, or a DAX device. It is sparse: a segment of terabytes costs
+//! what is touched. All of it is mapped from the start, so an offset means the same bytes in every process from the
+//! moment on that it was handed out, for loads and for system calls. Nothing is ever mapped later, and no signal
+//! handler is needed. A page of data is given back by [`Segment::punch`].
+//!
+//! A new segment comes into being in one step: a regular file is written without a name, and is linked when its header
+//! is complete; a device gets the first word of its header last. A process that dies while it makes one leaves nothing
+//! that others would take for a pool.
+//!
+//! Shared memory is read and written as atomic words only. [`Shared`] is what a type must be for that.
+
+mod file;
+mod header;
+
+pub use file::Backing;
+pub(crate) use header::{HEADER_BYTES, Stamp};
+
+use crate::PoolError;
+use file::{Kind, Opened};
+use header::Header;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// What segments are multiples of, in bytes.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// Memory that is shared with other processes, mapped in this one. Any thread may use it. Children of `fork` do not
+/// have it: an identity must not have two holders.
+#[derive(Debug)]
+pub struct Segment {
+    base: NonNull<u8>,
+    bytes: u64,
+    fd: OwnedFd,
+    kind: Kind,
+}
+
+// SAFETY: the mapping lives as long as the segment, and its memory is reached by atomic operations only.
+unsafe impl Send for Segment {}
+// SAFETY: the same.
+unsafe impl Sync for Segment {}
+
+/// Types that may lie in shared memory.
+///
+/// # Safety
+/// `repr(C)`, made of atomic words only, of which any value is valid; no alignment above a page.
+pub(crate) unsafe trait Shared {}
+
+// SAFETY: it is a word.
+#[cfg(not(loom))]
+unsafe impl Shared for std::sync::atomic::AtomicU64 {}
+
+impl Segment {
+    /// Makes a segment with the stamp in its header, and zeros behind it. Blocks on the file system.
+    pub(crate) fn create(backing: &Backing, stamp: &Stamp) -> Result<Segment, PoolError> {
+        let new = file::make(backing)?;
+        let segment = Segment::map(new.opened)?;
+        if matches!(segment.kind, Kind::Device) {
+            // It is nobody else's while the lock is held; the kernel drops it with the descriptor.
+            if segment.header()?.is_stamped() {
+                return Err(PoolError::Exists { path: backing.path().into() });
+            }
+            segment.zero(0, segment.bytes);
+        }
+        segment.header()?.stamp(stamp, segment.bytes);
+        if let Some(path) = new.unnamed {
+            file::link(segment.fd.as_fd(), path)?;
+        } else if matches!(segment.kind, Kind::Memory) {
+            file::seal(segment.fd.as_fd())?;
+        }
+        Ok(segment)
+    }
+
+    /// Maps the segment at `path`, and checks that it is one. Blocks on the file system.
+    pub(crate) fn open(path: &Path) -> Result<(Segment, Stamp), PoolError> {
+        Segment::checked(file::open(path)?)
+    }
+
+    /// The same of a descriptor, which may come from another process.
+    pub(crate) fn of(fd: OwnedFd) -> Result<(Segment, Stamp), PoolError> {
+        Segment::checked(file::look(fd, Path::new("descriptor"))?)
+    }
+
+    fn checked(opened: Opened) -> Result<(Segment, Stamp), PoolError> {
+        if opened.bytes < HEADER_BYTES {
+            return Err(PoolError::TooShort { bytes: opened.bytes });
+        }
+        let segment = Segment::map(opened)?;
+        let stamp = segment.header()?.check(segment.bytes)?;
+        Ok((segment, stamp))
+    }
+
+    fn map(opened: Opened) -> Result<Segment, PoolError> {
+        let Opened { fd, bytes, kind } = opened;
+        let too_long = |_| PoolError::Bytes { bytes, min: HEADER_BYTES };
+        let length = usize::try_from(bytes).map_err(too_long)?;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: the kernel chooses where, so no mapping of ours is replaced.
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, fd.as_raw_fd(), 0) };
+        if base == libc::MAP_FAILED {
+            return Err(PoolError::last("mmap"));
+        }
+        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address 0");
+        let segment = Segment { base, bytes, fd, kind };
+        // SAFETY: the range is the mapping just made.
+        if unsafe { libc::madvise(base.as_ptr().cast(), length, libc::MADV_DONTFORK) } != 0 {
+            return Err(PoolError::last("madvise"));
+        }
+        Ok(segment)
+    }
+
+    /// Length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The file. Another process maps it by [`Pool::of`](crate::Pool::of).
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// `count` values that lie at `offset` bytes.
+    pub(crate) fn array<T: Shared>(&self, offset: u64, count: usize) -> Result<&[T], PoolError> {
+        let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
+        let bytes = bytes.ok_or(PoolError::Range { offset, bytes: u64::MAX })?;
+        let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
+        if end.is_none() || !offset.is_multiple_of(align_of::<T>() as u64) {
+            return Err(PoolError::Range { offset, bytes });
+        }
+        // SAFETY: the range is inside of the mapping, which lives as long as `self`, and is aligned, as the mapping
+        // begins at a page. `Shared` promises that any bytes are a value, and that all access is atomic.
+        Ok(unsafe {
+            let first = self.base.as_ptr().add(offset as usize).cast::<T>();
+            std::slice::from_raw_parts(first, count)
+        })
+    }
+
+    /// Gives whole pages back: they are zero afterwards. Blocks on the file system. A device keeps its memory, and the
+    /// pages are written. Others must not use the range meanwhile.
+    pub fn punch(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
+        let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
+        let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);
+        if end.is_none() || !is_whole || offset < HEADER_BYTES {
+            return Err(PoolError::Range { offset, bytes });
+        }
+        if matches!(self.kind, Kind::Device) {
+            self.zero(offset, bytes);
+            return Ok(());
+        }
+        file::punch(self.fd.as_fd(), offset, bytes)
+    }
+
+    fn header(&self) -> Result<Header<'_>, PoolError> {
+        Ok(Header::new(self.array(0, header::WORDS)?))
+    }
+
+    /// Writes zeros into a range inside of the segment.
+    fn zero(&self, offset: u64, bytes: u64) {
+        let words = self.array::<std::sync::atomic::AtomicU64>(offset, (bytes / 8) as usize);
+        for word in words.expect("callers check the range") {
+            word.store(0, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and what borrowed from it is gone.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::test_folder::Folder;
+    use std::fs::{self, OpenOptions};
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    const BYTES: u64 = 1 << 20;
+    const STAMP: Stamp = Stamp { layout: 7, clients: 3, namespace: 9 };
+
+    fn file(folder: &Folder) -> (std::path::PathBuf, Segment) {
+        let path = folder.path("pool");
+        let segment = Segment::create(&Backing::File { path: &path, bytes: BYTES }, &STAMP);
+        (path, segment.unwrap())
+    }
+
+    fn word(segment: &Segment, offset: u64) -> &AtomicU64 {
+        &segment.array::<AtomicU64>(offset, 1).unwrap()[0]
+    }
+
+    #[test]
+    fn two_mappings_are_the_same_memory() {
+        let folder = Folder::new();
+        let (path, first) = file(&folder);
+        let (second, stamp) = Segment::open(&path).unwrap();
+        assert_eq!(stamp, STAMP);
+        word(&first, BYTES - 8).store(5, Relaxed);
+        assert_eq!(word(&second, BYTES - 8).load(Relaxed), 5);
+        assert_eq!(first.bytes(), BYTES);
+    }
+
+    #[test]
+    fn a_large_segment_costs_what_is_touched() {
+        let bytes = 4 << 40;
+        let segment = Segment::create(&Backing::Memory { bytes }, &STAMP).unwrap();
+        word(&segment, bytes - 8).store(1, Relaxed);
+        let copy = segment.fd().try_clone_to_owned().unwrap();
+        let (other, _) = Segment::of(copy).unwrap();
+        assert_eq!(word(&other, bytes - 8).load(Relaxed), 1);
+        let held = || fs::File::from(segment.fd().try_clone_to_owned().unwrap()).metadata();
+        assert!(held().unwrap().blocks() * 512 <= 4 * PAGE_BYTES);
+        // Nobody can cut it under those that have mapped it.
+        assert!(fs::File::from(segment.fd().try_clone_to_owned().unwrap()).set_len(0).is_err());
+    }
+
+    #[test]
+    fn punched_pages_are_zero_and_given_back() {
+        let folder = Folder::new();
+        let (path, segment) = file(&folder);
+        for offset in (PAGE_BYTES..BYTES).step_by(PAGE_BYTES as usize) {
+            word(&segment, offset).store(1, Relaxed);
+        }
+        let before = fs::metadata(&path).unwrap().blocks();
+        segment.punch(BYTES / 2, BYTES / 2).unwrap();
+        assert_eq!(word(&segment, BYTES / 2).load(Relaxed), 0);
+        assert_eq!(word(&segment, BYTES / 2 - PAGE_BYTES).load(Relaxed), 1);
+        assert!(fs::metadata(&path).unwrap().blocks() < before);
+        for (offset, bytes) in
+            [(0, PAGE_BYTES), (PAGE_BYTES, 8), (BYTES, PAGE_BYTES), (u64::MAX, 1)]
+        {
+            let refused = segment.punch(offset, bytes);
+            assert!(matches!(refused, Err(PoolError::Range { .. })), "{offset} {bytes}");
+        }
+    }
+
+    #[test]
+    fn ranges_outside_are_refused() {
+        let segment = Segment::create(&Backing::Memory { bytes: BYTES }, &STAMP).unwrap();
+        for (offset, count) in
+            [(BYTES, 1), (BYTES - 8, 2), (4, 1), (u64::MAX - 7, 1), (0, usize::MAX)]
+        {
+            let refused = segment.array::<AtomicU64>(offset, count);
+            assert!(matches!(refused, Err(PoolError::Range { .. })), "{offset} {count}");
+        }
+    }
+
+    #[test]
+    fn wrong_files_are_refused_by_name() {
+        let folder = Folder::new();
+        let (path, segment) = file(&folder);
+        let again = Segment::create(&Backing::File { path: &path, bytes: BYTES }, &STAMP);
+        assert!(matches!(again, Err(PoolError::Exists { .. })));
+        drop(segment);
+
+        let open = || Segment::open(&path).map(|_| ()).unwrap_err();
+        let edit = OpenOptions::new().write(true).open(&path).unwrap();
+        let put = |at: u64, value: u64| edit.write_all_at(&value.to_le_bytes(), at).unwrap();
+        let saved = fs::read(&path).unwrap();
+        edit.set_len(BYTES + PAGE_BYTES).unwrap();
+        assert!(matches!(open(), PoolError::Size { header: BYTES, .. }));
+        edit.set_len(BYTES - PAGE_BYTES).unwrap();
+        assert!(matches!(open(), PoolError::Size { header: BYTES, .. }));
+        edit.set_len(100).unwrap();
+        assert!(matches!(open(), PoolError::TooShort { bytes: 100 }));
+        edit.set_len(0).unwrap();
+        assert!(matches!(open(), PoolError::TooShort { bytes: 0 }));
+        fs::write(&path, &saved).unwrap();
+        assert!(Segment::open(&path).is_ok());
+        put(8, 99);
+        assert!(matches!(open(), PoolError::Version { found: 99, supported: 1 }));
+        put(0, 0x1234);
+        assert!(matches!(open(), PoolError::NotAPool { found: 0x1234 }));
+
+        let missing = Segment::open(&folder.path("missing")).unwrap_err();
+        assert!(matches!(missing, PoolError::File { .. }), "{missing}");
+        for wrong in [folder.path(""), "/dev/zero".into()] {
+            let refused = Segment::open(&wrong).unwrap_err();
+            let is_named = matches!(refused, PoolError::NotMemory { .. } | PoolError::File { .. });
+            assert!(is_named, "{refused}");
+        }
+        let device = Segment::create(&Backing::Device { path: Path::new("/dev/zero") }, &STAMP);
+        assert!(matches!(device, Err(PoolError::NotMemory { .. })));
+    }
+
+    #[test]
+    fn sizes_that_are_no_pages_are_refused() {
+        for bytes in [0, 100, PAGE_BYTES + 8, u64::MAX] {
+            let refused = Segment::create(&Backing::Memory { bytes }, &STAMP).unwrap_err();
+            assert!(matches!(refused, PoolError::Bytes { .. }), "{bytes}: {refused}");
+        }
+    }
+
+    /// A child of fork that touched the memory would act under its parent's identity.
+    #[test]
+    fn children_of_fork_do_not_have_the_memory() {
+        let segment = Segment::create(&Backing::Memory { bytes: BYTES }, &STAMP).unwrap();
+        let base = segment.base.as_ptr() as usize;
+        let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+        let own = maps.split_once(&format!("{base:x}-")).expect("it is mapped").1;
+        let flags = own.lines().find(|line| line.starts_with("VmFlags:")).unwrap();
+        assert!(flags.split_whitespace().any(|flag| flag == "dc"), "{flags}");
+    }
+}
