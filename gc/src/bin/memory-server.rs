@@ -20,7 +20,8 @@ struct Options {
 
     /// File with the secret shared with the VMs; required if other machines can reach the address
     ///
-    /// At least 16 bytes, and readable by its owner only. The secret itself is never sent.
+    /// At least 16 bytes, and readable by its owner only, or also by its group if root owns it. The secret itself is
+    /// never sent.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 

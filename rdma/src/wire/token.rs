@@ -22,6 +22,9 @@ pub struct Token(Vec<u8>);
 impl Token {
     /// Reads a token file. Refuses one that others than its owner may touch, and a token of less than
     /// 16 bytes. A line's end behind the token does not belong to it.
+    ///
+    /// The group of a file that root owns may read it: service managers and clusters hand secrets to
+    /// processes without privileges in this way.
     pub fn read(path: &Path) -> Result<Token, RdmaError> {
         let failed = |reason: String| RdmaError::Token { path: path.into(), reason };
         let mut file = File::open(path).map_err(|error| failed(error.to_string()))?;
@@ -29,7 +32,8 @@ impl Token {
         if !meta.is_file() {
             return Err(failed("not a regular file".into()));
         }
-        if meta.mode() & 0o077 != 0 {
+        let forbidden = if meta.uid() == 0 { 0o037 } else { 0o077 };
+        if meta.mode() & forbidden != 0 {
             return Err(failed("other users may read or change it; use chmod 600".into()));
         }
         let mut bytes = Vec::new();
@@ -134,7 +138,7 @@ mod tests {
         let windows = TokenFile::new("sixteen-bytes-16\r\n", 0o400);
         assert_eq!(Token::read(&windows.0).unwrap(), Token(b"sixteen-bytes-16".to_vec()));
         for (text, mode, complaint) in [
-            ("sixteen-bytes-16", 0o640, "chmod"),
+            ("sixteen-bytes-16", 0o660, "chmod"),
             ("sixteen-bytes-16", 0o604, "chmod"),
             ("fifteen-bytes-1\n", 0o600, "16 to 4096"),
             (&"x".repeat(5000), 0o600, "16 to 4096"),
@@ -146,6 +150,17 @@ mod tests {
         }
         assert!(Token::read(Path::new("/nonexistent")).is_err());
         assert!(Token::read(Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn the_group_reads_only_what_root_owns() {
+        let file = TokenFile::new("sixteen-bytes-16", 0o440);
+        let owned_by_root = fs::metadata(&file.0).unwrap().uid() == 0;
+        assert_eq!(Token::read(&file.0).is_ok(), owned_by_root);
+        if owned_by_root {
+            std::os::unix::fs::chown(&file.0, Some(65534), None).unwrap();
+            assert!(Token::read(&file.0).unwrap_err().to_string().contains("chmod"));
+        }
     }
 
     #[test]
