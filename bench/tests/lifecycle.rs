@@ -5,14 +5,17 @@
 
 #[path = "support/programs.rs"]
 mod programs;
+#[path = "support/scrape.rs"]
+mod scrape;
 
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
 use programs::program;
+use scrape::scrape;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -268,13 +271,7 @@ fn resident_heap_bytes(pid: u32) -> Option<u64> {
 
 /// One page of metrics, by name and labels.
 fn metrics(address: &str) -> BTreeMap<String, f64> {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.0 200"), "{head}");
+    let page = scrape(address);
     let values = page.lines().filter(|line| !line.starts_with('#'));
     values
         .map(|line| {
