@@ -10,7 +10,8 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist conformance far-conformance graph \
+.PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
+	conformance far-conformance graph \
 	jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
 	check-java-home fuzz-java check-workloads \
@@ -187,8 +188,9 @@ book: setup ## The documents as a book in target/book
 	@command -v mdbook >/dev/null || cargo install -q mdbook --version 0.4.52 --locked
 	mdbook build docs
 
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # A folder to unpack anywhere: the programs look for each other beside themselves.
-DIST = farheap-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-linux-x86_64
+DIST = farheap-$(VERSION)-linux-x86_64
 dist: build ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
 	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so) README.md CHANGELOG.md SECURITY.md \
@@ -196,6 +198,47 @@ dist: build ## A tarball with the programs, libjvm.so, documents and licences
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
 	@ls -l target/dist/$(DIST).tar.gz
+
+# Links and manual pages of the package. The programs look for each other beside themselves, hence the links.
+PROGRAMS := vm memory-server far-run
+DEB = target/debian/farheap_$(VERSION)-1_amd64.deb
+deb: build ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, far-run
+	@$(call install,dpkg-dev help2man)
+	@command -v cargo-deb >/dev/null || cargo install -q cargo-deb --version 3.8.0 --locked
+	rm -rf target/package && mkdir -p target/package/bin target/package/lib target/package/man
+	ln -s ../../release target/package/lib/farheap
+	for program in $(PROGRAMS); do ln -s ../lib/farheap/$$program target/package/bin/; done
+	help2man --no-info --name "run Java programs whose heap lives in remote memory" --version-string "$(VERSION)" \
+	  --no-discard-stderr $(RELEASE)/vm --output target/package/man/vm.1
+	help2man --no-info --name "hold a share of the heaps of Farheap VMs" $(RELEASE)/memory-server \
+	  --output target/package/man/memory-server.1
+	help2man --no-info --name "run a program with its large memory ranges on memory servers" $(RELEASE)/far-run \
+	  --output target/package/man/far-run.1
+	cargo deb -p vm --no-build --no-dbgsym --output $(DEB)
+	@ls -l $(DEB)
+
+check-deb: deb ## Install the Debian package on a bare system in a folder, run programs and the service there (root)
+	@$(call install,mmdebstrap systemd-container)
+	$(SUDO) packaging/check-deb $(DEB)
+
+VALIDATOR := $(CACHE)/kubernetes-validate-1.37.0
+check-packages: setup ## Check the manifests against the schemas of Kubernetes, and the systemd unit
+	@$(call install,systemd python3-venv)
+	@[ -x $(VALIDATOR)/bin/kubernetes-validate ] || { rm -rf $(VALIDATOR) && python3 -m venv $(VALIDATOR) && \
+	  $(VALIDATOR)/bin/python -m pip install -q -r packaging/kubernetes/requirements.txt; }
+	$(VALIDATOR)/bin/kubernetes-validate --strict packaging/kubernetes/*.yaml
+	rm -rf target/unit && mkdir -p target/unit
+	sed 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' packaging/systemd/memory-server.service \
+	  > target/unit/memory-server.service
+	systemd-analyze verify --man=no target/unit/memory-server.service
+	systemd-analyze security --offline=true --threshold=20 target/unit/memory-server.service > target/unit/security
+	@tail -n 1 target/unit/security
+
+ENGINE = $(firstword $(foreach engine,podman docker buildah,$(if $(shell command -v $(engine)),$(engine))))
+image: deb ## A container image with the VM and memory-server (BASE=debian:bookworm-slim)
+	@[ -n "$(ENGINE)" ] || { echo "image: needs podman, docker or buildah"; exit 1; }
+	$(ENGINE) build $(and $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$(VERSION) $(ARGS) \
+	  --file packaging/container/Containerfile --tag farheap:$(VERSION) target/debian
 
 fmt: ## Format the Rust sources
 	cargo fmt --all
