@@ -6,7 +6,7 @@
 mod programs;
 
 use bench::harness::scratch::Scratch;
-use bench::java::jdk::{self, Jdk};
+use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
 use programs::program;
 use std::os::unix::process::ExitStatusExt;

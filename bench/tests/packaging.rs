@@ -60,7 +60,8 @@ fn known(name: &str, help: &[&str]) -> BTreeSet<String> {
 #[test]
 fn packaged_command_lines_have_known_options() {
     let of_server = known("memory-server", &["--help"]);
-    let of_vm = known("vm", &["run", "--help=all"]);
+    let mut of_vm = known("vm", &["run", "--help=all"]);
+    of_vm.extend(known("vm", &["run", "--help"]));
     assert!(
         of_server.contains("--listen") && of_vm.contains("--replicas"),
         "{of_server:?} {of_vm:?}"

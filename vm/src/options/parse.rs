@@ -403,7 +403,7 @@ const AGENTS: [&str; 4] = ["-agentlib:", "-agentpath:", "-javaagent:", "-Xrun"];
 mod tests {
     use super::super::log::Topic;
     use super::*;
-    use gc::options::LocalMemory;
+    use gc::options::{CollectorKind, LocalMemory};
 
     fn parse(arguments: &[&str]) -> Result<Options, String> {
         Options::parse(arguments, false).map_err(|bad| bad.0)
