@@ -23,8 +23,8 @@ public class Crashes {
 
     static native void fault();
 
-    static void write(Unsafe unsafe, long address) {
-        unsafe.putInt(address, 1);
+    static void write(Unsafe memory, long address) {
+        memory.putInt(address, 1);
     }
 
     static void callNative(int depth) {
@@ -38,26 +38,26 @@ public class Crashes {
     public static void main(String[] args) throws Exception {
         Field field = Unsafe.class.getDeclaredField("theUnsafe");
         field.setAccessible(true);
-        Unsafe unsafe = (Unsafe) field.get(null);
+        Unsafe memory = (Unsafe) field.get(null);
         // More than local memory has room for.
         for (int i = 0; i < 60; i++) {
             KEPT.add(new byte[1 << 19]);
         }
         switch (args[0]) {
-            case "interpreted" -> write(unsafe, Long.parseLong(args[1]));
+            case "interpreted" -> write(memory, Long.parseLong(args[1]));
             case "compiled" -> {
-                long good = unsafe.allocateMemory(8);
+                long good = memory.allocateMemory(8);
                 for (int i = 0; i < 200_000; i++) {
-                    write(unsafe, good);
+                    write(memory, good);
                 }
-                write(unsafe, Long.parseLong(args[1]));
+                write(memory, Long.parseLong(args[1]));
             }
             case "native" -> {
                 System.load(args[1]);
                 callNative(3);
             }
             case "thread" -> {
-                Thread thread = new Thread(() -> write(unsafe, 0), "the crashing thread");
+                Thread thread = new Thread(() -> write(memory, 0), "the crashing thread");
                 thread.start();
                 thread.join();
             }

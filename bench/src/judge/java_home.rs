@@ -163,7 +163,7 @@ fn failed(step: &str, run: &Run) -> io::Error {
     io::Error::other(format!("{step}: {}\n{}\n{}", run.end, last(&run.stdout), last(&run.stderr)))
 }
 
-/// What follows the mark in lines that have it.
+/// The rest of each line behind the mark, where it is.
 fn said(output: &str) -> Vec<String> {
     output.lines().filter_map(|line| Some(line.split_once(MARK)?.1.to_string())).collect()
 }
