@@ -156,7 +156,12 @@ impl<'a> Promoter<'a> {
             if let Some(entry) = claim.as_mut().and_then(EntryClaim::take) {
                 return Some(entry);
             }
-            *claim = Some(self.allocator.claim_for(region)?);
+            let new = self.allocator.claim_for(region)?;
+            *claim = Some(new);
+            // The next objects of the lot get their entries from this tablet, too.
+            if let Some(lot) = lot.filter(|lot| *lot != region) {
+                self.allocator.lock().tablets[lot.index()].note(new.tablet());
+            }
         }
     }
 }
