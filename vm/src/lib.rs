@@ -25,6 +25,7 @@
 // Output is printed by `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
 mod boot;
 mod diagnostics;
 mod ffi;

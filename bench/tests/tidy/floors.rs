@@ -82,6 +82,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "invoke",
             "interpreter",
             "jit",
+            "agents",
             "diagnostics",
             "jvm",
             "jni",

@@ -1,19 +1,20 @@
-//! `-Xbootclasspath/a`: folders and archives in which the boot loader looks for classes of packages that no
+//! `-Xbootclasspath/a`, and what agents append: folders and archives in which the boot loader looks for classes of packages that no
 //! named module has. (Resources are the class library's business: it reads the same path from a property.)
 
 use classfile::symbol::Symbol;
 use libc::{c_char, c_int, c_void};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The entries, in order. Any thread.
-#[derive(Default)]
 pub struct AppendedPath {
-    entries: Vec<Entry>,
+    java_home: PathBuf,
+    entries: RwLock<Vec<Arc<Entry>>>,
     /// The entry that the first class of a package came from, by the package's internal name.
-    packages: Mutex<FxHashMap<Symbol, usize>>,
+    packages: Mutex<FxHashMap<Symbol, Arc<Entry>>>,
 }
 
 struct Entry {
@@ -31,43 +32,60 @@ impl AppendedPath {
     /// Opens the entries of `path`, a list with colons; entries that do not exist are omitted, as on all
     /// class paths.
     pub fn open(path: Option<&str>, java_home: &Path) -> AppendedPath {
-        let mut entries = Vec::new();
-        let mut library = None;
-        for path in path.unwrap_or("").split(':').filter(|path| !path.is_empty()) {
-            let kind = if Path::new(path).is_dir() {
-                Some(Kind::Folder(PathBuf::from(path)))
-            } else if Path::new(path).is_file() {
-                let library = library.get_or_insert_with(|| ZipLibrary::open(java_home));
-                library.and_then(|library| Archive::open(library, path)).map(Kind::Archive)
-            } else {
-                None
-            };
-            entries.extend(kind.map(|kind| Entry { path: path.to_string(), kind }));
-        }
-        AppendedPath { entries, packages: Mutex::default() }
+        let java_home = java_home.to_path_buf();
+        let all =
+            AppendedPath { java_home, entries: RwLock::default(), packages: Mutex::default() };
+        path.unwrap_or("")
+            .split(':')
+            .filter(|path| !path.is_empty())
+            .for_each(|path| all.append(path));
+        all
     }
 
-    /// The class file of a class (`p/Name`), and the entry that has it.
-    pub fn class(&self, name: &str) -> Option<(Vec<u8>, &str)> {
+    /// Appends a folder or an archive, if it is there. Reads files.
+    pub fn append(&self, path: &str) {
+        let kind = if Path::new(path).is_dir() {
+            Some(Kind::Folder(PathBuf::from(path)))
+        } else {
+            self.archive(path).map(Kind::Archive)
+        };
+        let entry = kind.map(|kind| Arc::new(Entry { path: path.to_string(), kind }));
+        self.entries.write().extend(entry);
+    }
+
+    /// A file of an archive, which need not be an entry. Reads files.
+    pub fn read_from(&self, archive: &str, name: &str) -> Option<Vec<u8>> {
+        self.archive(archive)?.read(name)
+    }
+
+    fn archive(&self, path: &str) -> Option<Archive> {
+        let is_file = Path::new(path).is_file();
+        is_file.then(|| Archive::open(ZipLibrary::open(&self.java_home)?, path)).flatten()
+    }
+
+    /// The class file of a class (`p/Name`), and the path of the entry that has it.
+    pub fn class(&self, name: &str) -> Option<(Vec<u8>, String)> {
         let file = format!("{name}.class");
-        for (index, entry) in self.entries.iter().enumerate() {
+        let entries = self.entries.read().clone();
+        for entry in entries {
             let bytes = match &entry.kind {
                 Kind::Folder(folder) => std::fs::read(folder.join(&file)).ok(),
                 Kind::Archive(archive) => archive.read(&file),
             };
             if let Some(bytes) = bytes {
                 let package = classfile::descriptor::package_of(name.as_bytes());
-                self.packages.lock().entry(Symbol::intern(package)).or_insert(index);
-                return Some((bytes, &entry.path));
+                let path = entry.path.clone();
+                self.packages.lock().entry(Symbol::intern(package)).or_insert(entry);
+                return Some((bytes, path));
             }
         }
         None
     }
 
     /// The path entry that the classes of a package came from, if it is one of these.
-    pub fn package_entry(&self, package: &[u8]) -> Option<&str> {
-        let index = *self.packages.lock().get(&Symbol::intern(package))?;
-        Some(&self.entries[index].path)
+    pub fn package_entry(&self, package: &[u8]) -> Option<String> {
+        let packages = self.packages.lock();
+        packages.get(&Symbol::intern(package)).map(|entry| entry.path.clone())
     }
 }
 

@@ -39,7 +39,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     if t.vm.options.starts_agent {
         start_agent(t)?;
     }
-    Ok(())
+    crate::agents::start_all(t)
 }
 
 /// Starts the management agent, as its properties say. A wrong configuration ends the process: the agent has said why.

@@ -58,6 +58,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         constraints: Default::default(),
         jvm: Default::default(),
         jit,
+        agents: Default::default(),
         diagnostics,
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),

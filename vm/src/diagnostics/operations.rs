@@ -3,7 +3,8 @@
 use super::commands::{self, Failure};
 use super::heap_dump::{self, Request};
 use super::running::{self, Refusal};
-use crate::java::objects;
+use crate::agents::{self, Kind, NotStarted};
+use crate::java::{objects, uncaught};
 use crate::loading::call;
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
@@ -39,8 +40,7 @@ pub fn run(t: &JavaThread, operation: &Operation) -> (i32, String) {
         "inspectheap" => inspect_heap(t, first, second),
         "dumpheap" => dump_heap(t, first, second, third),
         "jcmd" => return run_command(t, first),
-        // The first line of an answer that is not `return code: N` is the tool's error message.
-        "load" => Ok(format!("This VM has no agent interface (JVMTI): {first} is not loaded\n")),
+        "load" => Ok(load(t, first, third)),
         "printflag" => print_flag(t, first),
         "setflag" => set_flag(t, first, second),
         _ => Err(format!("Operation {name} not recognized!").into()),
@@ -50,6 +50,27 @@ pub fn run(t: &JavaThread, operation: &Operation) -> (i32, String) {
         Err(failure) => (FAILED, failure.text(t)),
     }
 }
+
+/// Loads an agent. The first line of an answer that is not `return code: N` is the tool's error message.
+fn load(t: &JavaThread, library: &str, argument: &str) -> String {
+    if library != "instrument" {
+        return format!("This VM has no agent interface (JVMTI): {library} is not loaded\n");
+    }
+    let (jar, options) = argument.split_once('=').unwrap_or((argument, ""));
+    let code = match agents::load(t, Kind::Attached, jar, Some(options)) {
+        Ok(()) => 0,
+        Err(NotStarted::BadJar | NotStarted::NoClass(_)) => BAD_JAR,
+        Err(NotStarted::Threw(thrown)) => {
+            uncaught::print(t, thrown);
+            AGENT_FAILED
+        }
+    };
+    format!("return code: {code}\n")
+}
+
+/// Codes of the attach protocol for agents of `java.lang.instrument`.
+const BAD_JAR: i32 = 100;
+const AGENT_FAILED: i32 = 102;
 
 /// What a command has printed before it failed is a part of the answer.
 fn run_command(t: &JavaThread, line: &str) -> (i32, String) {

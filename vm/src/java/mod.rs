@@ -5,3 +5,4 @@ pub mod fields;
 pub mod objects;
 pub mod references;
 pub mod reflect;
+pub mod uncaught;

@@ -2,6 +2,7 @@
 
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
+use crate::java::uncaught;
 use crate::loading::{allocate, errors, initialize, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, Throw};
@@ -73,32 +74,10 @@ pub extern "C" fn exception_clear(env: Env) {
 pub extern "C" fn exception_describe(env: Env) {
     env.enter(|t| {
         if t.has_pending() {
-            describe(t, Throw::PENDING);
+            uncaught::print(t, Throw::PENDING);
         }
         Ok(())
     })
-}
-
-/// Takes the pending exception and prints it with its stack trace, as the launcher's last resort does.
-pub fn describe(t: &JavaThread, thrown: Throw) {
-    let _scope = t.scope();
-    let throwable = t.root(t.take_pending(thrown));
-    let klass = t.klass_of(throwable.get());
-    // A thread that was stopped dies quietly.
-    if klass.name.bytes() == b"java/lang/ThreadDeath" {
-        return;
-    }
-    base::say_part(format_args!(
-        "Exception in thread \"{}\" ",
-        strings::name_of_thread(t, t.thread_object.get())
-    ));
-    let print = klass.find_method(Symbol::of("printStackTrace"), Symbol::of("()V"));
-    let print = print.expect("Throwable.printStackTrace exists");
-    let receiver = [throwable.get().address() as u64];
-    if let Err(thrown) = t.call(print, &receiver) {
-        t.take_pending(thrown);
-        base::say(format_args!("{}", klass.java_name()));
-    }
 }
 
 pub extern "C" fn fatal_error(env: Env, message: *const c_char) -> ! {

@@ -43,7 +43,7 @@ fn location(t: &JavaThread, package: &[u8]) -> Option<String> {
         ModuleRef::Named(module) => module.location.clone(),
         ModuleRef::Unnamed(_) => {
             let appended = t.vm.appended.get();
-            appended.and_then(|path| path.package_entry(package)).map(str::to_string)
+            appended.and_then(|path| path.package_entry(package))
         }
     }
 }

@@ -92,6 +92,7 @@ const STANDARD: &[Standard] = standard! {
         "-client": "-client";
         "-Xbatch": "-Xbatch";
         "-Xbootclasspath/a:": "-Xbootclasspath/a:x";
+        "-javaagent:": "-javaagent:x";
         "-Xcomp": "-Xcomp";
         "-Xdebug": "-Xdebug";
         "-Xdiag": "-Xdiag";
@@ -122,7 +123,6 @@ const STANDARD: &[Standard] = standard! {
     Refused {
         "-agentlib:": "-agentlib:x";
         "-agentpath:": "-agentpath:x";
-        "-javaagent:": "-javaagent:x";
         "-Xrun": "-Xrunx";
         "-Xbootclasspath:": "-Xbootclasspath:x";
         "-Xbootclasspath/p:": "-Xbootclasspath/p:x";

@@ -51,6 +51,14 @@ fn define(
     bytes: &[u8],
     options: DefineOptions,
 ) -> JResult<KlassRef> {
+    let transformed = match options.hidden {
+        Some(_) => None,
+        None => {
+            let (name, domain) = (options.expected_name, options.protection_domain);
+            t.vm.agents.transform(t, loader, name, domain, bytes)
+        }
+    };
+    let bytes = transformed.as_deref().unwrap_or(bytes);
     let is_trusted = loader.is_boot() || t.vm.known.is_platform_loader(loader);
     let parse = ParseOptions {
         expected_name: options.expected_name,

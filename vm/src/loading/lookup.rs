@@ -81,7 +81,7 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
     let Some((bytes, source)) = appended else {
         return Ok(None);
     };
-    options.source = Some(source.to_string());
+    options.source = Some(source);
     define::define_class(t, loader, &bytes, options).map(Some)
 }
 

@@ -36,6 +36,7 @@ pub struct Vm {
     pub modules: crate::loading::modules::Modules,
     pub jvm: crate::jvm::JvmState,
     pub jit: crate::jit::Jit,
+    pub agents: crate::agents::Agents,
     pub diagnostics: crate::diagnostics::Diagnostics,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,

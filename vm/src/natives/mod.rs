@@ -16,6 +16,7 @@ use crate::ffi::registry::NativeTable;
 
 /// Every table there is.
 pub static ALL: &[&NativeTable] = &[
+    &crate::agents::natives::INSTRUMENTATION,
     &crate::invoke::natives::METHOD_HANDLES,
     &absent::FLIGHT_RECORDER,
     &absent::FOREIGN_LINKER,

@@ -148,6 +148,8 @@ options! {
         pub assertions: Assertions = Assertions::default();
         /// `-Xbootclasspath/a:`, as given.
         pub boot_class_path_append: Option<String> = None;
+        /// `-javaagent:`, in their order.
+        pub java_agents: Vec<JavaAgent> = Vec::new();
         pub jit: JitOptions = JitOptions::default();
         /// Warnings that the user gets when the VM starts, each a sentence or two.
         pub warnings: Vec<String> = Vec::new();
@@ -205,3 +207,11 @@ impl Options {
 
 /// As `java` on x86-64 Linux.
 const STACK_BYTES: usize = 1 << 20;
+
+/// An agent of `-javaagent:jar=options`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JavaAgent {
+    pub jar: String,
+    /// `None`: without a `=`.
+    pub options: Option<String>,
+}

@@ -2,7 +2,7 @@
 
 use super::ergonomics::HeapSizes;
 use super::log::{self, Log, LogOptions};
-use super::{BadOption, Options, xx};
+use super::{BadOption, JavaAgent, Options, xx};
 use gc::object::log::{GcLog, LogLevel, LogLine};
 use gc::options::parse_bytes;
 use std::sync::Arc;
@@ -306,16 +306,40 @@ impl Reader {
             options.warn(format!("Ignoring option {argument}; support was removed in 17.0"));
             return Ok(true);
         }
-        if let Some(kind) = AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
-            let message = format!("Java agents are not supported: {}", kind.trim_end_matches(':'));
+        if let Some(agent) = argument.strip_prefix("-javaagent:") {
+            let (jar, given) = match agent.split_once('=') {
+                Some((jar, given)) => (jar, Some(given.to_string())),
+                None => (agent, None),
+            };
+            if options.java_agents.is_empty() {
+                self.module_option("--add-modules=java.instrument");
+            }
+            self.options.java_agents.push(JavaAgent { jar: jar.into(), options: given });
+            return Ok(true);
+        }
+        if let Some(kind) = NATIVE_AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
+            let message =
+                format!("Native agents are not supported: {}", kind.trim_end_matches(':'));
             return Err(BadOption(message));
         }
         Ok(false)
     }
 
+    /// The class path has the agents' jars at its end.
+    fn append_agents(&mut self) {
+        let path = self.options.property("java.class.path").unwrap_or("");
+        let entries = std::iter::once(path).filter(|path| !path.is_empty());
+        let jars = self.options.java_agents.iter().map(|agent| agent.jar.as_str());
+        let path = entries.chain(jars).collect::<Vec<_>>().join(":");
+        if !self.options.java_agents.is_empty() {
+            self.set_property("java.class.path", &path);
+        }
+    }
+
     fn finish(mut self) -> Result<Options, BadOption> {
         self.old_log_option()?;
         self.xx.check_collectors()?;
+        self.append_agents();
         self.sizes.apply(&mut self.options)?;
         if self.options.heap.compressed_oops == Some(true) && !self.options.heap.fits_narrow() {
             self.options.warn("Max heap size too large for Compressed Oops".into());
@@ -397,7 +421,8 @@ fn is_modules_own(key: &str) -> bool {
 /// Options that ask for what this VM does anyway, or that have no effect under HotSpot either.
 const AS_IS: [&str; 4] = ["-Xfuture", "-Xdebug", "-Xshare:auto", "-Xshare:off"];
 
-const AGENTS: [&str; 4] = ["-agentlib:", "-agentpath:", "-javaagent:", "-Xrun"];
+/// Agents that need JVMTI.
+const NATIVE_AGENTS: [&str; 3] = ["-agentlib:", "-agentpath:", "-Xrun"];
 
 #[cfg(test)]
 mod tests {
