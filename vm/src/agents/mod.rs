@@ -29,7 +29,7 @@ use classfile::descriptor::package_of;
 use classfile::symbol::Symbol;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::RwLock;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The agents of a VM.
@@ -64,7 +64,7 @@ impl Agents {
     }
 
     /// What the agents make of the bytes of a new class, whose name may be unknown; `None`: they leave it as it is. A
-    /// safepoint, and it runs Java code. Classes that this code loads are not transformed, as under HotSpot.
+    /// safepoint, and it runs Java code. An agent does not see the classes that its own code loads, as under HotSpot.
     pub fn transform(
         &self,
         t: &JavaThread,
@@ -76,7 +76,6 @@ impl Agents {
         if !self.transforms.load(Ordering::Relaxed) {
             return None;
         }
-        let _transforming = Transforming::enter()?;
         let all: Vec<&'static RootSlot> = {
             let all = self.all.read();
             let with_transformers = all.iter().filter(|agent| agent.has_transformers);
@@ -84,6 +83,7 @@ impl Agents {
         };
         let mut made = None;
         for agent in all {
+            let Some(_transforming) = Transforming::enter(agent) else { continue };
             let class = Class { loader, name, protection_domain };
             match class.transformed_by(t, agent, made.as_deref().unwrap_or(bytes)) {
                 Ok(Some(new)) => made = Some(new),
@@ -148,24 +148,31 @@ impl Class {
     }
 }
 
-/// Held while a thread runs transformers.
+/// Held while a thread runs the transformers of an agent.
 struct Transforming;
 
 impl Transforming {
     /// `None`: this thread does so already.
-    fn enter() -> Option<Transforming> {
-        (!IS_TRANSFORMING.replace(true)).then_some(Transforming)
+    fn enter(agent: &'static RootSlot) -> Option<Transforming> {
+        RUNNING.with_borrow_mut(|running| {
+            let is_running = running.iter().any(|other| std::ptr::eq(*other, agent));
+            (!is_running).then(|| {
+                running.push(agent);
+                Transforming
+            })
+        })
     }
 }
 
 impl Drop for Transforming {
     fn drop(&mut self) {
-        IS_TRANSFORMING.set(false);
+        RUNNING.with_borrow_mut(|running| _ = running.pop());
     }
 }
 
 thread_local! {
-    static IS_TRANSFORMING: Cell<bool> = const { Cell::new(false) };
+    /// The agents whose transformers this thread is running, the innermost last.
+    static RUNNING: RefCell<Vec<&'static RootSlot>> = const { RefCell::new(Vec::new()) };
 }
 
 const IMPLEMENTATION: &str = "sun/instrument/InstrumentationImpl";

@@ -1,5 +1,6 @@
-//! `-Xbootclasspath/a`, and what agents append: folders and archives in which the boot loader looks for classes of packages that no
-//! named module has. (Resources are the class library's business: it reads the same path from a property.)
+//! `-Xbootclasspath/a`, and what agents append: folders and archives in which the boot loader looks for classes of
+//! packages that no named module has. (Resources are the class library's business: it reads the same path from a
+//! property.)
 
 use classfile::symbol::Symbol;
 use libc::{c_char, c_int, c_void};
