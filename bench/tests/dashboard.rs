@@ -2,6 +2,8 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/pool_file.rs"]
+mod pool_file;
 #[path = "support/programs.rs"]
 mod programs;
 #[path = "support/scrape.rs"]
@@ -10,6 +12,7 @@ mod scrape;
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
+use pool_file::PoolFile;
 use programs::program;
 use scrape::scrape;
 use serde_json::Value;
@@ -185,12 +188,13 @@ fn exported() -> Families {
     let classes = scratch.folder("classes").unwrap();
     jdk.compile_text("Busy", BUSY, &classes).unwrap();
     let (servers, addresses): (Vec<_>, Vec<_>) = (0..2).map(|_| server()).unzip();
-    let pool = format!("dashboard-{}=16m", std::process::id());
+    let pool = format!("dashboard-{}", std::process::id());
+    let _file = PoolFile::of(&pool);
     let mut options = vec!["-Xmx64m".into(), "--replicas".into(), "2".into()];
     for (_, address) in &addresses {
         options.extend(["--memory-server".into(), address.clone()]);
     }
-    options.extend(["--local-memory-pool".into(), pool]);
+    options.extend(["--local-memory-pool".into(), format!("{pool}=16m")]);
     options.extend(["--metrics".into(), "127.0.0.1:0".into()]);
     let setting = Setting {
         collector: "mako".into(),

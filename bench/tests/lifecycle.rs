@@ -3,6 +3,8 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/pool_file.rs"]
+mod pool_file;
 #[path = "support/programs.rs"]
 mod programs;
 #[path = "support/scrape.rs"]
@@ -11,6 +13,7 @@ mod scrape;
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
+use pool_file::PoolFile;
 use programs::program;
 use scrape::scrape;
 use std::collections::{BTreeMap, BTreeSet};
@@ -321,24 +324,11 @@ fn metrics_are_served_while_the_program_runs() {
     TcpListener::bind(address).unwrap();
 }
 
-/// Removes the file of a pool, by the end of its name, which stays when all members are killed.
-struct PoolFile(String);
-
-impl Drop for PoolFile {
-    fn drop(&mut self) {
-        for file in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
-            if file.file_name().to_string_lossy().ends_with(&self.0) {
-                let _ = std::fs::remove_file(file.path());
-            }
-        }
-    }
-}
-
 #[test]
 fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
     let pool_bytes = 24.0 * f64::from(1 << 20);
     let name = format!("test-{}", std::process::id());
-    let _file = PoolFile(format!(".{name}"));
+    let _file = PoolFile::of(&name);
     let sized = format!("{name}=24m");
     let join = |label: &str, pool: &str| {
         let all =
