@@ -23,8 +23,7 @@ use crate::java::objects;
 use crate::loading::modules::ModuleRef;
 use crate::loading::{call, strings};
 use crate::machine::JavaThread;
-use crate::runtime::headers::array_base;
-use crate::runtime::{Handle, JResult, LoaderData, object};
+use crate::runtime::{Handle, JResult, LoaderData};
 use classfile::descriptor::package_of;
 use classfile::symbol::Symbol;
 use gc::object::{ObjectRef, RootSlot};
@@ -139,12 +138,7 @@ impl Class {
         let objects = objects.iter().map(|object| object.address() as u64);
         let arguments: Vec<u64> = objects.chain([is_retransformer]).collect();
         let new = ObjectRef::from_address(t.call(transform, &arguments)? as usize);
-        if new.is_null() {
-            return Ok(None);
-        }
-        let mut bytes = vec![0; new.array_length()];
-        object::copy_out(new, array_base(1), &mut bytes);
-        Ok(Some(bytes))
+        Ok((!new.is_null()).then(|| objects::bytes_of(new)))
     }
 }
 

@@ -70,10 +70,10 @@ pub fn load(
     let manifest = Manifest::parse(&manifest.ok_or(NotStarted::BadJar)?);
     let attribute = kind.attribute();
     let class = manifest.get(attribute).ok_or(NotStarted::NoClass(attribute))?;
+    let path = std::path::absolute(jar).unwrap_or_else(|_| jar.into());
+    let folder = path.parent().unwrap_or(Path::new("/"));
     for entry in manifest.get("Boot-Class-Path").unwrap_or_default().split_ascii_whitespace() {
-        let folder = std::path::absolute(jar).unwrap_or_else(|_| jar.into());
-        let path = folder.parent().unwrap_or(Path::new("/")).join(entry);
-        t.safely(|| appended.append(&path.to_string_lossy()));
+        t.safely(|| appended.append(&folder.join(entry).to_string_lossy()));
     }
     // The command line's are on the class path already, the main program is the class path.
     let appends = kind == Kind::Attached;
@@ -88,11 +88,10 @@ fn run(
     appended: Option<&str>,
 ) -> JResult<()> {
     let _scope = t.scope();
-    // Of a VM that was started without agents.
-    let modules = objects::boot_class(t, "jdk/internal/module/Modules")?;
-    let module = strings::from_str(t, "java.instrument")?;
-    let load_module = "(Ljava/lang/String;)Ljava/lang/Module;";
-    call::call_static(t, modules, "loadModule", load_module, &[module.address() as u64])?;
+    if kind != Kind::Premain {
+        // `-javaagent` asks for it when the VM starts.
+        objects::load_module(t, "java.instrument")?;
+    }
     if let Some(jar) = appended {
         append_to_system_loader(t, jar)?;
     }

@@ -7,8 +7,7 @@ use crate::agents::{self, Kind, NotStarted};
 use crate::java::{objects, uncaught};
 use crate::loading::call;
 use crate::machine::JavaThread;
-use crate::runtime::headers::array_base;
-use crate::runtime::{JResult, object};
+use crate::runtime::JResult;
 use crate::threads::dump::{self, Details};
 use crate::threads::histogram;
 use gc::object::ObjectRef;
@@ -92,9 +91,7 @@ fn properties(t: &JavaThread, method: &str) -> Result<String, Failure> {
 fn serialized(t: &JavaThread, method: &str) -> JResult<String> {
     let support = objects::boot_class(t, "jdk/internal/vm/VMSupport")?;
     let array = call::call_static(t, support, method, "()[B", &[])?;
-    let array = ObjectRef::from_address(array as usize);
-    let mut bytes = vec![0; array.array_length()];
-    object::copy_out(array, array_base(1), &mut bytes);
+    let bytes = objects::bytes_of(ObjectRef::from_address(array as usize));
     // ASCII: `Properties` escapes everything else.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,6 +1,6 @@
 //! Making the library objects that natives return. All of these are safepoints.
 
-use crate::loading::{allocate, errors, initialize, lookup, strings};
+use crate::loading::{allocate, call, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, object};
@@ -46,6 +46,22 @@ pub fn byte_array(t: &JavaThread, bytes: Option<&[u8]>) -> JResult<ObjectRef> {
     let array = allocate::new_array(t, array_class, bytes.len() as i32)?;
     object::copy_in(array, array_base(1), bytes);
     Ok(array)
+}
+
+/// The contents of a `byte[]`. No safepoint.
+pub fn bytes_of(array: ObjectRef) -> Vec<u8> {
+    let mut bytes = vec![0; array.array_length()];
+    object::copy_out(array, array_base(1), &mut bytes);
+    bytes
+}
+
+/// Loads a module of the JDK if the program was started without it. Runs Java code.
+pub fn load_module(t: &JavaThread, name: &str) -> JResult<()> {
+    let modules = boot_class(t, "jdk/internal/module/Modules")?;
+    let name = strings::from_str(t, name)?;
+    let descriptor = "(Ljava/lang/String;)Ljava/lang/Module;";
+    call::call_static(t, modules, "loadModule", descriptor, &[name.address() as u64])?;
+    Ok(())
 }
 
 /// The string of a symbol, interned as names of classes and members are.

@@ -6,8 +6,7 @@ use crate::java::objects;
 use crate::jvm::system::nano_time;
 use crate::loading::{allocate, call, errors, strings};
 use crate::machine::JavaThread;
-use crate::runtime::headers::array_base;
-use crate::runtime::{JResult, object};
+use crate::runtime::JResult;
 use gc::object::ObjectRef;
 
 pub static PERF: NativeTable = NativeTable {
@@ -59,8 +58,7 @@ fn create_byte_array(t: &JavaThread, args: Arguments) -> JResult<u64> {
     if args.object(4).is_null() {
         return Err(errors::null_pointer(t));
     }
-    let mut bytes = vec![0; args.object(4).array_length()];
-    object::copy_out(args.object(4), array_base(1), &mut bytes);
+    let mut bytes = objects::bytes_of(args.object(4));
     if units == Units::Text && bytes.last() != Some(&0) {
         bytes.push(0);
     }

@@ -117,10 +117,7 @@ fn call_static(
 
 /// The class of the agent, initialized. Its module is loaded if the program was started without it.
 fn agent(t: &JavaThread) -> JResult<KlassRef> {
-    let modules = objects::boot_class(t, "jdk/internal/module/Modules")?;
-    let name = strings::from_str(t, "jdk.management.agent")?;
-    let descriptor = "(Ljava/lang/String;)Ljava/lang/Module;";
-    call::call_static(t, modules, "loadModule", descriptor, &[name.address() as u64])?;
+    objects::load_module(t, "jdk.management.agent")?;
     let loader = t.vm.known.system_loader.get().expect("diagnostics start after class loaders");
     let agent = lookup::load_class(t, loader, Symbol::of("jdk/internal/agent/Agent"))?;
     initialize::initialize(t, agent)?;
