@@ -1,4 +1,4 @@
-//! Collectors over far memory: a quarter of the heap is local, two memory servers hold the rest.
+//! Collectors over far memory: an eighth of the heap is local, less than is reachable; memory servers hold the rest.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{TestThread, TestVm, number_of};
 fn lists_survive_eviction_and_collection() {
     for kind in Configuration::all().filter(|kind| kind.collects()) {
         let mut options = kind.options(32 << 20);
-        options.local_memory = LocalMemory::Percent(25);
+        options.local_memory = LocalMemory::Percent(13);
         options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
         let vm = TestVm::new(&options);
         let thread = TestThread::attach(&vm, 2);
