@@ -92,13 +92,20 @@ const OBJECTS: usize = 12345;
 struct Site {
     jdk: Jdk,
     scratch: Scratch,
+    /// The program's class.
+    class: &'static str,
 }
 
 impl Site {
     fn new(label: &str) -> Site {
+        Site::named(label, "Target")
+    }
+
+    /// With a name for the program that tools can find it by: other tests run at the same time.
+    fn named(label: &str, class: &'static str) -> Site {
         let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new(label).unwrap());
-        jdk.compile_text("Target", TARGET, scratch.path()).unwrap();
-        Site { jdk, scratch }
+        jdk.compile_text(class, &TARGET.replace("Target", class), scratch.path()).unwrap();
+        Site { jdk, scratch, class }
     }
 
     /// Starts the program, which is ready when this returns.
@@ -111,7 +118,7 @@ impl Site {
         };
         let mut command: Command =
             Vm::find(Some(program("vm"))).unwrap().command(&setting, &self.jdk);
-        command.arg("-cp").arg(self.scratch.path()).arg("Target").arg("an argument");
+        command.arg("-cp").arg(self.scratch.path()).arg(self.class).arg("an argument");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -329,14 +336,14 @@ fn tools_cannot_attach_where_that_is_forbidden() {
 
 #[test]
 fn jps_and_jstat_read_the_counters() {
-    let site = Site::new("jps");
+    let site = Site::named("jps", "Counted");
     let target = site.start("g1", &["-Dsome=thing"]);
     let pid = target.pid();
     let listed = site.ok("jps", &["-lmv"]);
     let line = listed.lines().find(|line| line.starts_with(&format!("{pid} ")));
     let line = line.unwrap_or_else(|| panic!("no {pid} in {listed}"));
-    has_all(line, &["Target an argument", "-Xmx128m", "-Dsome=thing"], "jps");
-    site.ok("jcmd", &["Target", "GC.run"]);
+    has_all(line, &["Counted an argument", "-Xmx128m", "-Dsome=thing"], "jps");
+    site.ok("jcmd", &["Counted", "GC.run"]);
     // The next sample.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let column = |option: &str, name: &str| -> f64 {

@@ -333,6 +333,57 @@ fn logs_go_to_files_that_are_rotated() {
 }
 
 #[test]
+fn modules_of_the_boot_loader_are_patched() {
+    let runner = Runner::new("effects-patches");
+    let folder = runner.scratch.path();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let added = |package: &str, name: &str| format!("package {package}; public class {name} {{}}");
+    write("base/java/util/Extra.java", &added("java.util", "Extra"));
+    write("base/added/Package.java", &added("added", "Package"));
+    let replaced = "package java.util.logging;
+        public class ErrorManager { public String toString() { return \"patched\"; } }";
+    write("log/java/util/logging/ErrorManager.java", replaced);
+    let main = "public class Patched {
+        public static void main(String[] names) throws Exception {
+            for (String name : names) {
+                Class<?> found = Class.forName(name);
+                System.out.println(found.getModule() + \" \" + found.getConstructor().newInstance());
+            }
+        }
+    }";
+    write("Patched.java", main);
+    let jdk = Jdk::find().unwrap();
+    let compile = |arguments: &[&str]| {
+        let status = jdk.javac().args(arguments).current_dir(folder).status();
+        assert!(status.unwrap().success(), "javac {arguments:?}");
+    };
+    compile(&["Patched.java"]);
+    let base = ["base/java/util/Extra.java", "base/added/Package.java"];
+    compile(&[&["-d", "b", "--patch-module=java.base=base"], &base[..]].concat());
+    let manager = "log/java/util/logging/ErrorManager.java";
+    compile(&["-d", "l", "--patch-module=java.logging=log", manager]);
+    let jar = ["--create", "--file=b.jar", "-C", "b", "."];
+    let packed = Command::new(jdk.home.join("bin/jar")).args(jar).current_dir(folder).status();
+    assert!(packed.unwrap().success());
+    let names = ["java.util.Extra", "added.Package", "java.util.logging.ErrorManager"];
+    for entries in ["b", "missing:b.jar"] {
+        let base = format!("--patch-module=java.base={entries}");
+        let opened = "--add-exports=java.base/added=ALL-UNNAMED";
+        let options = [&base, "--patch-module=java.logging=l", opened, "-cp", ".", "Patched"];
+        let ended = runner.run(&[&options[..], &names].concat());
+        let lines: Vec<&str> = ended.stdout.lines().collect();
+        assert_eq!((ended.code, lines.len()), (Some(0), 3), "{ended:?}");
+        assert!(lines[0].starts_with("module java.base java.util.Extra@"), "{ended:?}");
+        assert!(lines[1].starts_with("module java.base added.Package@"), "{ended:?}");
+        assert_eq!(lines[2], "module java.logging patched");
+    }
+}
+
+#[test]
 fn classes_have_a_limit() {
     let runner = Runner::new("effects-metaspace");
     let run = |options: &[&str]| {

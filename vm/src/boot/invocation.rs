@@ -72,7 +72,8 @@ fn select(t: &JavaThread, declared: MethodRef, receiver: Handle) -> JResult<Meth
     };
     match selected {
         Ok(method) if method.is_abstract() => {
-            Err(wrap_target(t, resolve::abstract_method(t, declared, klass)))
+            let thrown = resolve::abstract_method(t, declared, Some(method), klass);
+            Err(wrap_target(t, thrown))
         }
         Ok(method) => Ok(method),
         Err(thrown) => Err(wrap_target(t, thrown)),

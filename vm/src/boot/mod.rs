@@ -4,6 +4,7 @@ mod classes;
 pub mod entry;
 pub mod image;
 mod invocation;
+pub mod patches;
 mod phases;
 mod start;
 mod start_times;

@@ -2,6 +2,7 @@
 
 use super::append::AppendedPath;
 use super::image::ClassImage;
+use super::patches::ModulePatches;
 use super::start_times::StartTimes;
 use super::{classes, phases};
 use crate::diagnostics::{Diagnostics, crash};
@@ -47,6 +48,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         boot_loader,
         loaders: RwLock::new(vec![boot_loader]),
         image,
+        module_patches: OnceLock::new(),
         appended: OnceLock::new(),
         known: Default::default(),
         strings: Default::default(),
@@ -74,8 +76,10 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     vm.heap.bind(Arc::new(Binding(vm)));
     crate::jvm::stats::serve(vm)?;
     let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;
-    classes::load(t)?;
     vm.natives.open_boot_libraries(&vm.options.java_home)?;
+    let patches = ModulePatches::open(&vm.options.properties, &vm.options.java_home);
+    vm.module_patches.get_or_init(|| patches);
+    classes::load(t)?;
     let append = vm.options.boot_class_path_append.as_deref();
     vm.appended.get_or_init(|| AppendedPath::open(append, &vm.options.java_home));
     times.end("Load java.lang classes");

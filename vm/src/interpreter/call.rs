@@ -295,5 +295,5 @@ fn not_reflectively(t: &JavaThread, method: MethodRef) -> Throw {
 fn abstract_method(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> Throw {
     // SAFETY: abstract methods have a receiver, which was checked not to be null.
     let receiver = ObjectRef::from_address(unsafe { *arguments } as usize);
-    resolve::abstract_method(t, method, t.klass_of(receiver))
+    resolve::abstract_method(t, method, None, t.klass_of(receiver))
 }

@@ -234,20 +234,50 @@ pub unsafe fn invoke(
                 }
                 link::link(t, resolved.holder)?;
             }
+            if kind == Invoke::Interface && !resolved.holder.is_interface() {
+                // SAFETY: by the contract.
+                unsafe { check_implements(t, frame, resolved, index)? };
+            }
             let vtable_index = resolved.vtable_index.load(Ordering::Acquire);
             if !resolved.holder.is_interface() && vtable_index != NOT_VIRTUAL {
                 site.set_method(resolved, shape(vtable_index as u32));
                 quick::INVOKE_VIRTUAL
             } else {
                 site.set_method(resolved, shape(0));
-                let is_direct = resolved.flags().is_private() || !resolved.holder.is_interface();
-                if is_direct { quick::INVOKE_DIRECT } else { quick::INVOKE_INTERFACE }
+                let is_private = resolved.flags().is_private();
+                match kind {
+                    Invoke::Virtual if is_private => quick::INVOKE_DIRECT,
+                    _ if !resolved.holder.is_interface() => quick::INVOKE_DIRECT,
+                    // The receiver's class is checked even if the method is private.
+                    _ => quick::INVOKE_INTERFACE,
+                }
             }
         }
     };
     // SAFETY: by the contract.
     unsafe { rewrite(pc, quick, None) };
     Ok(None)
+}
+
+/// `invokeinterface` of a method that the interface has from `Object`: the class of the receiver must implement the
+/// interface that the instruction names (JVMS 6.5). As in HotSpot, this is checked until the instruction is linked.
+///
+/// # Safety
+/// As `invoke`; the instruction's constant is at `index`, and the arguments of `resolved` are on the stack.
+unsafe fn check_implements(
+    t: &JavaThread,
+    frame: *mut Frame,
+    resolved: MethodRef,
+    index: u16,
+) -> JResult<()> {
+    // SAFETY: by the contract.
+    let interface = unsafe { resolve::named_class(t, (*frame).method.holder, index)? };
+    // SAFETY: by the contract: the receiver is the lowest argument. Nothing moves it from here on.
+    let receiver = unsafe { *(*frame).sp.sub(resolved.argument_slots.into()) };
+    if receiver == 0 {
+        return Err(errors::null_pointer(t));
+    }
+    resolve::check_implements(t, t.klass_of(ObjectRef::from_address(receiver as usize)), interface)
 }
 
 /// Links a call of a signature-polymorphic method (JVMS 2.9.3).

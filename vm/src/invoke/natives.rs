@@ -1,7 +1,8 @@
 //! The natives of `java.lang.invoke.MethodHandleNatives`.
 
 use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD};
-use super::{link, resolve_member, types};
+use super::resolve_member::{self, Caller};
+use super::{link, types};
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::java::{objects, reflect};
 use crate::loading::{allocate, boxes, errors, link as class_link, strings};
@@ -102,6 +103,9 @@ fn expand(t: &JavaThread, args: Arguments) -> JResult<u64> {
     errors::fail(t, "java/lang/InternalError", "unrecognized type")
 }
 
+/// `MethodHandles.Lookup.UNCONDITIONAL`
+const UNCONDITIONAL: i32 = 0x20;
+
 /// `resolve(MemberName self, Class caller, int lookupMode, boolean speculative)`
 fn resolve(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let known = &t.vm.known.fields;
@@ -110,7 +114,11 @@ fn resolve(t: &JavaThread, args: Arguments) -> JResult<u64> {
         return errors::fail(t, "java/lang/InternalError", "mname is null");
     }
     let caller = args.object(1);
-    let caller = (!caller.is_null()).then(|| t.klass_of_mirror(caller));
+    let caller = (!caller.is_null()).then(|| Caller {
+        klass: t.klass_of_mirror(caller),
+        // A public lookup has no class whose loader would have to agree with that of the member.
+        is_constrained: args.int(2) & UNCONDITIONAL == 0,
+    });
     let is_speculative = args.boolean(3);
     let flags: i32 = object::get(member.get(), known.member_flags());
     match resolve_member::resolve(t, member, caller) {

@@ -10,9 +10,17 @@ use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ref_kind};
 
+/// On whose behalf a member name is resolved.
+#[derive(Clone, Copy)]
+pub struct Caller {
+    pub klass: KlassRef,
+    /// Whether its loader must agree with that of the member on the classes in the descriptor (JVMS 5.3.4).
+    pub is_constrained: bool,
+}
+
 /// Resolves a member name in place. The access rights are those of `caller`; `None` for all rights. `Ok(false)`:
 /// the member name is not complete, or names a primitive class. A safepoint.
-pub fn resolve(t: &JavaThread, member: Handle, caller: Option<KlassRef>) -> JResult<bool> {
+pub fn resolve(t: &JavaThread, member: Handle, caller: Option<Caller>) -> JResult<bool> {
     let known = &t.vm.known.fields;
     if !t.load_ref(member.get(), known.member_method()).is_null() {
         return Ok(true);
@@ -63,19 +71,21 @@ fn resolve_field(
     referenced: KlassRef,
     name: Symbol,
     descriptor: Symbol,
-    caller: Option<KlassRef>,
+    caller: Option<Caller>,
     is_setter: bool,
 ) -> JResult<()> {
     let Some(field) = referenced.find_field(name, descriptor) else {
         return errors::fail(t, "java/lang/NoSuchFieldError", &name.text());
     };
     let flags = field.info.access_flags;
-    if let Some(caller) = caller {
+    if let Some(Caller { klass: caller, is_constrained }) = caller {
         if !access::can_access_member(t, caller, referenced, field.holder, flags)? {
             let text = format!("field {}.{}", field.holder.java_name(), field.name());
             return no_access(t, caller, field.holder, flags, &text);
         }
-        constraints::check_field(t, caller, field)?;
+        if is_constrained {
+            constraints::check_field(t, caller, field)?;
+        }
     }
     member_name::set_field(t, member.get(), field, is_setter);
     Ok(())
@@ -86,7 +96,7 @@ fn find_method(
     referenced: KlassRef,
     name: Symbol,
     descriptor: Symbol,
-    caller: Option<KlassRef>,
+    caller: Option<Caller>,
     kind: u8,
 ) -> JResult<MethodRef> {
     let is_interface = match kind {
@@ -96,12 +106,12 @@ fn find_method(
     };
     let method = resolve::lookup_method(t, referenced, name, descriptor, is_interface)?;
     let flags = method.flags();
-    if let Some(caller) = caller {
+    if let Some(Caller { klass: caller, is_constrained }) = caller {
         if !access::can_access_member(t, caller, referenced, method.holder, flags)? {
             let text = format!("method {}", of_method(method));
             return no_access(t, caller, method.holder, flags, &text);
         }
-        if method.intrinsic == Intrinsic::None {
+        if is_constrained && method.intrinsic == Intrinsic::None {
             constraints::check_method(t, caller, referenced, method)?;
         }
     }

@@ -10,6 +10,7 @@ use crate::machine::JavaThread;
 use crate::monitors::monitor;
 use crate::runtime::code::body::InlineCache;
 use crate::runtime::{KlassRef, MethodRef};
+use crate::threads::requests;
 use crate::{helper, invoke, preserving_helper};
 use classfile::BasicType;
 use gc::object::{KlassId, ObjectRef};
@@ -114,7 +115,8 @@ extern "C" fn stack_overflow(t: &JavaThread) {
 }
 
 extern "C" fn poll(t: &JavaThread) -> u64 {
-    t.poll();
+    // Compiled code checks for a pending exception.
+    let _pending = requests::poll(t);
     0
 }
 

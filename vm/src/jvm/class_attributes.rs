@@ -279,19 +279,20 @@ fn class_name(klass: KlassRef, index: u16) -> Option<Symbol> {
     klass.inst().file.constant_pool.class_name(index)
 }
 
-/// Both classes must say that one is a member of the other.
+/// Both classes must say that one is a member of the other: the names in `InnerClasses` of `outer` must mean these
+/// very classes. A safepoint.
 fn check_agreement(
     t: &JavaThread,
     outer: KlassRef,
     inner: KlassRef,
     is_member: bool,
 ) -> JResult<()> {
-    let agrees = |entry: &InnerClass| {
-        class_name(outer, entry.inner_class) == Some(inner.name)
-            && (!is_member || class_name(outer, entry.outer_class) == Some(outer.name))
-    };
-    if outer.instance().is_some() && inner_classes(outer).iter().any(agrees) {
-        return Ok(());
+    for entry in inner_classes(outer) {
+        let is_named = class_name(outer, entry.inner_class) == Some(inner.name)
+            && (!is_member || class_name(outer, entry.outer_class) == Some(outer.name));
+        if is_named && resolve::resolve_class(t, outer, entry.inner_class)? == inner {
+            return Ok(());
+        }
     }
     let message = format!(
         "{} and {} disagree on InnerClasses attribute",

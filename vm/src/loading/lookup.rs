@@ -72,6 +72,10 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
     let text = name.text();
     let mut options = define::DefineOptions { expected_name: Some(name), ..Default::default() };
     if let Some(module) = t.vm.modules.boot_module_of(t, package) {
+        let patches = t.vm.module_patches.get();
+        if let Some(bytes) = patches.and_then(|patches| patches.class(&module, &text)) {
+            return define::define_class(t, loader, &bytes, options).map(Some);
+        }
         return match t.vm.image.class(&module, &text) {
             Some(bytes) => define::define_class(t, loader, bytes, options).map(Some),
             None => Ok(None),

@@ -167,6 +167,14 @@ fn find_method(t: &JavaThread, holder: KlassRef, index: u16, kind: Invoke) -> JR
     let member = member(holder, index);
     let referenced = resolve_class(t, holder, member.class_index)?;
     let (name, descriptor) = (member.name, member.descriptor);
+    if referenced.is_interface() != member.is_interface
+        && matches!(kind, Invoke::Static | Invoke::Special)
+    {
+        let expected = if referenced.is_interface() { "InterfaceMethodref" } else { "Methodref" };
+        let text = method_text(referenced, name, descriptor);
+        let message = format!("Method {text} must be {expected} constant");
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
     let method = lookup_method(t, referenced, name, descriptor, member.is_interface)?;
     let flags = method.flags();
     // Signature-polymorphic methods are public, and arrays' `clone` is (JLS 10.7).
@@ -314,32 +322,33 @@ pub fn select_interface(
     resolved: MethodRef,
     receiver: KlassRef,
 ) -> JResult<MethodRef> {
-    if !receiver.is_subtype_of(resolved.holder) {
-        let message = format!(
-            "Class {} does not implement the requested interface {}",
-            receiver.java_name(),
-            resolved.holder.java_name(),
-        );
-        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
-    }
+    check_implements(t, receiver, resolved.holder)?;
     if resolved.itable_index.load(Ordering::Relaxed) == NOT_VIRTUAL {
         return Ok(select_virtual(resolved, receiver));
     }
     match itable_entry(resolved, receiver).flatten() {
-        Some(method) if method.is_abstract() => Err(abstract_method(t, resolved, receiver)),
         Some(method) if !method.flags().is_public() => {
-            let message = format!(
-                "class {} tried to access {}method {} ({})",
-                resolved.holder.java_name(),
-                access_word(method.flags()),
-                of_method(method),
-                joint_location(t, resolved.holder, method.holder),
-            );
-            errors::fail(t, "java/lang/IllegalAccessError", &message)
+            errors::fail(t, "java/lang/IllegalAccessError", &of_method(method))
+        }
+        Some(method) if method.is_abstract() => {
+            Err(abstract_method(t, resolved, Some(method), receiver))
         }
         Some(method) => Ok(method),
-        None => Err(abstract_method(t, resolved, receiver)),
+        None => Err(abstract_method(t, resolved, None, receiver)),
     }
+}
+
+/// IncompatibleClassChangeError unless a receiver's class implements an interface. A safepoint only if it throws.
+pub fn check_implements(t: &JavaThread, receiver: KlassRef, interface: KlassRef) -> JResult<()> {
+    if receiver.is_subtype_of(interface) {
+        return Ok(());
+    }
+    let message = format!(
+        "Class {} does not implement the requested interface {}",
+        receiver.java_name(),
+        interface.java_name(),
+    );
+    errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
 }
 
 /// As `select_interface`; `None` where that throws. No safepoint.
@@ -373,23 +382,35 @@ pub fn select_inherited(
     errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
 }
 
-/// `AbstractMethodError` for a selected method without code.
+/// `AbstractMethodError` for a selected method without code; `None` if none was selected.
 #[cold]
-pub fn abstract_method(t: &JavaThread, resolved: MethodRef, receiver: KlassRef) -> Throw {
-    let text = of_method(resolved);
-    // "'abstract void A.f()'" without the class: the message names it apart.
-    let bare = text.replacen(&format!("{}.", resolved.holder.java_name()), "", 1);
+pub fn abstract_method(
+    t: &JavaThread,
+    resolved: MethodRef,
+    selected: Option<MethodRef>,
+    receiver: KlassRef,
+) -> Throw {
+    let quoted = |method: MethodRef| {
+        let text = of_method(method);
+        match method.is_abstract() {
+            true => format!("'abstract {}", &text[1..]),
+            false => text,
+        }
+    };
+    // Without the class: the message names it apart.
+    let class = format!("{}.", resolved.holder.java_name());
+    let selected = selected.filter(|selected| *selected != resolved);
     let message = format!(
-        "Receiver class {} does not define or inherit an implementation of the resolved method '{}{} of {} {}.",
+        "Receiver class {} does not define or inherit an implementation of the resolved method {} of {} {}.{}",
         receiver.java_name(),
-        if resolved.is_abstract() { "abstract " } else { "" },
-        &bare[1..],
+        quoted(resolved).replacen(&class, "", 1),
         match (resolved.holder.is_interface(), resolved.holder.flags.is_abstract()) {
             (true, _) => "interface",
             (_, true) => "abstract class",
             _ => "class",
         },
         resolved.holder.java_name(),
+        selected.map(|s| format!(" Selected method is {}.", quoted(s))).unwrap_or_default(),
     );
     errors::throw_new(t, "java/lang/AbstractMethodError", Some(&message))
 }
@@ -403,6 +424,11 @@ fn itable_entry(resolved: MethodRef, receiver: KlassRef) -> Option<Option<Method
     let index = resolved.itable_index.load(Ordering::Relaxed) as usize;
     let row = tables::itable(receiver).iter().find(|row| row.interface == resolved.holder)?;
     Some(row.methods[index])
+}
+
+/// The class that a member reference names. A safepoint.
+pub fn named_class(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<KlassRef> {
+    resolve_class(t, holder, member(holder, index).class_index)
 }
 
 fn member(holder: KlassRef, index: u16) -> MemberRef {

@@ -24,6 +24,8 @@ pub struct Vm {
     pub loaders: RwLock<Vec<&'static LoaderData>>,
     pub constraints: crate::loading::constraints::Constraints,
     pub image: crate::boot::image::ClassImage,
+    /// `--patch-module`; from when the boot libraries are open.
+    pub module_patches: OnceLock<crate::boot::patches::ModulePatches>,
     /// `-Xbootclasspath/a`; from when the boot libraries are open.
     pub appended: OnceLock<crate::boot::append::AppendedPath>,
     pub known: Known,

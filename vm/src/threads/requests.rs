@@ -2,10 +2,9 @@
 //! (`Thread.suspend`). Deprecated in Java because it cannot be done safely; JDK 17 still has it.
 //!
 //! The requesting thread leaves the request in the target's [`Requests`](crate::monitors::requests::Requests), makes
-//! its polls take the slow path until it has answered, and wakes it if it sleeps. A thread answers at polls; it is
-//! stopped on its way back from native methods too. Compiled code only suspends itself: the exception waits until
-//! the thread is interpreted or has called a native method. In the same way a thread is notified that its compiled
-//! code has touched memory behind the end of a mapped file.
+//! its polls take the slow path until it has answered, and wakes it if it sleeps. A thread answers at polls, of
+//! interpreted and of compiled code; it is stopped on its way back from native methods too. In the same way a thread
+//! is notified that its compiled code has touched memory behind the end of a mapped file.
 
 use super::interrupt::state_of;
 use crate::ffi::entry;
@@ -74,7 +73,7 @@ fn ask(t: &JavaThread, state: &ThreadState) {
     });
 }
 
-/// The slow path of the poll of interpreted code: safepoints, suspension, stopping. A safepoint.
+/// The slow path of the polls of Java code: safepoints, suspension, stopping. A safepoint.
 #[cold]
 pub fn poll(t: &JavaThread) -> JResult<()> {
     t.poll();

@@ -68,6 +68,13 @@ impl Translator<'_> {
                 };
                 self.call_method(method, dispatch)
             }
+            quick::INVOKE_INTERFACE if method.flags().is_private() => {
+                let receiver = self.peek(kinds_of(method).count() - 1);
+                self.check_not_null(receiver);
+                let implements = self.is_instance(receiver, method.holder);
+                self.exit_unless(implements, Reason::Exception);
+                self.call_method(method, Dispatch::Direct)
+            }
             quick::INVOKE_INTERFACE => self.call_method(method, Dispatch::Interface),
             quick::INVOKE_ADAPTER => {
                 let appendix = scope.method.holder.inst().pool.object(at.pool_index());

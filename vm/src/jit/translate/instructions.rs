@@ -37,6 +37,7 @@ impl Translator<'_> {
             bci = at.next_bci();
         }
         // Other compilers than javac let a loop's body fall through to its test.
+        self.scope_mut().bci = bci as u16;
         self.poll_if_closing(&[bci as u16], bci);
         self.jump_to(bci as u16)
     }
@@ -383,7 +384,9 @@ impl Translator<'_> {
         }
     }
 
-    /// Stops here if another thread has requested it. `live_bci` is where the method continues.
+    /// Stops here if another thread has requested it, or throws what another thread wants this one to throw
+    /// (`Thread.stop`). `live_bci` is where the method continues. No local that is dead there may be live at the
+    /// scope's `bci`: the interpreter looks for a handler there.
     pub(super) fn poll(&mut self, live_bci: usize) {
         let thread = self.thread();
         let flags = MemFlagsData::trusted();
@@ -391,6 +394,8 @@ impl Translator<'_> {
         self.at_rare_safepoint(poll, live_bci, None, |s| {
             let thread = s.thread();
             s.call_preserving(helpers::poll_address(), &[thread]);
+            s.leave_safepoint();
+            s.check_pending();
             None
         });
     }
