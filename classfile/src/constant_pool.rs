@@ -63,6 +63,90 @@ pub enum CpEntry {
     },
 }
 
+impl CpEntry {
+    /// The class file's tag; 0 for an unusable entry.
+    fn tag(self) -> u8 {
+        match self {
+            CpEntry::Unusable => 0,
+            CpEntry::Utf8(_) => tag::UTF8,
+            CpEntry::Integer(_) => tag::INTEGER,
+            CpEntry::Float(_) => tag::FLOAT,
+            CpEntry::Long(_) => tag::LONG,
+            CpEntry::Double(_) => tag::DOUBLE,
+            CpEntry::Class { .. } => tag::CLASS,
+            CpEntry::String { .. } => tag::STRING,
+            CpEntry::Fieldref { .. } => tag::FIELDREF,
+            CpEntry::Methodref { .. } => tag::METHODREF,
+            CpEntry::InterfaceMethodref { .. } => tag::INTERFACE_METHODREF,
+            CpEntry::NameAndType { .. } => tag::NAME_AND_TYPE,
+            CpEntry::MethodHandle { .. } => tag::METHOD_HANDLE,
+            CpEntry::MethodType { .. } => tag::METHOD_TYPE,
+            CpEntry::Dynamic { .. } => tag::DYNAMIC,
+            CpEntry::InvokeDynamic { .. } => tag::INVOKE_DYNAMIC,
+            CpEntry::Module { .. } => tag::MODULE,
+            CpEntry::Package { .. } => tag::PACKAGE,
+        }
+    }
+
+    /// What [`ConstantPool`] keeps of the entry beside its tag.
+    fn words(self) -> [u32; 2] {
+        let halves = |bits: u64| [bits as u32, (bits >> 32) as u32];
+        match self {
+            CpEntry::Unusable => [0, 0],
+            CpEntry::Utf8(text) => [text.number(), 0],
+            CpEntry::Integer(value) => [value as u32, 0],
+            CpEntry::Float(bits) => [bits, 0],
+            CpEntry::Long(value) => halves(value as u64),
+            CpEntry::Double(bits) => halves(bits),
+            CpEntry::Class { name_index: index, name: text }
+            | CpEntry::String { utf8_index: index, utf8: text } => [text.number(), index.into()],
+            CpEntry::Fieldref { class_index: first, name_and_type_index: second }
+            | CpEntry::Methodref { class_index: first, name_and_type_index: second }
+            | CpEntry::InterfaceMethodref { class_index: first, name_and_type_index: second }
+            | CpEntry::Dynamic { bootstrap_index: first, name_and_type_index: second }
+            | CpEntry::InvokeDynamic { bootstrap_index: first, name_and_type_index: second } => {
+                [first.into(), second.into()]
+            }
+            CpEntry::NameAndType { name, descriptor } => [name.number(), descriptor.number()],
+            CpEntry::MethodHandle { kind, index } => [kind.into(), index.into()],
+            CpEntry::MethodType { descriptor } => [descriptor.number(), 0],
+            CpEntry::Module { name } | CpEntry::Package { name } => [name.number(), 0],
+        }
+    }
+
+    /// The entry of a tag and of the words that [`words`](CpEntry::words) gave.
+    fn of(tag: u8, [first, second]: [u32; 2]) -> CpEntry {
+        let text = || Symbol::of_number(first);
+        let bits = || u64::from(second) << 32 | u64::from(first);
+        let (class_index, bootstrap_index) = (first as u16, first as u16);
+        let name_and_type_index = second as u16;
+        match tag {
+            tag::UTF8 => CpEntry::Utf8(text()),
+            tag::INTEGER => CpEntry::Integer(first as i32),
+            tag::FLOAT => CpEntry::Float(first),
+            tag::LONG => CpEntry::Long(bits() as i64),
+            tag::DOUBLE => CpEntry::Double(bits()),
+            tag::CLASS => CpEntry::Class { name_index: second as u16, name: text() },
+            tag::STRING => CpEntry::String { utf8_index: second as u16, utf8: text() },
+            tag::FIELDREF => CpEntry::Fieldref { class_index, name_and_type_index },
+            tag::METHODREF => CpEntry::Methodref { class_index, name_and_type_index },
+            tag::INTERFACE_METHODREF => {
+                CpEntry::InterfaceMethodref { class_index, name_and_type_index }
+            }
+            tag::NAME_AND_TYPE => {
+                CpEntry::NameAndType { name: text(), descriptor: Symbol::of_number(second) }
+            }
+            tag::METHOD_HANDLE => CpEntry::MethodHandle { kind: first as u8, index: second as u16 },
+            tag::METHOD_TYPE => CpEntry::MethodType { descriptor: text() },
+            tag::DYNAMIC => CpEntry::Dynamic { bootstrap_index, name_and_type_index },
+            tag::INVOKE_DYNAMIC => CpEntry::InvokeDynamic { bootstrap_index, name_and_type_index },
+            tag::MODULE => CpEntry::Module { name: text() },
+            tag::PACKAGE => CpEntry::Package { name: text() },
+            _ => CpEntry::Unusable,
+        }
+    }
+}
+
 /// The tags of the class file format (JVMS table 4.4-A).
 pub mod tag {
     pub const UTF8: u8 = 1;
@@ -119,58 +203,51 @@ pub struct DynamicRef {
 
 /// All constants, index 0 included (as [`CpEntry::Unusable`]). A parsed class file's pool has been
 /// checked: every index inside it leads to an entry of the right kind. Immutable; any thread.
+///
+/// Nine bytes a constant: a program has many more constants than anything else of its classes.
 #[derive(Clone, Debug, Default)]
 pub struct ConstantPool {
-    entries: Box<[CpEntry]>,
+    /// The class file's tags; 0 for unusable entries.
+    tags: Box<[u8]>,
+    /// What an entry consists of: indices, numbers of symbols, halves of a number, the low one first.
+    words: Box<[[u32; 2]]>,
 }
 
 impl ConstantPool {
     pub fn new(entries: Vec<CpEntry>) -> ConstantPool {
-        ConstantPool { entries: entries.into_boxed_slice() }
+        ConstantPool {
+            tags: entries.iter().map(|entry| entry.tag()).collect(),
+            words: entries.iter().map(|entry| entry.words()).collect(),
+        }
     }
 
     /// `constant_pool_count`: the number of indices, the unusable 0 included.
     #[inline]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.tags.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.tags.is_empty()
     }
 
-    pub fn entries(&self) -> &[CpEntry] {
-        &self.entries
+    /// All entries, in order.
+    pub fn entries(&self) -> impl Iterator<Item = CpEntry> + '_ {
+        self.tags.iter().zip(&self.words).map(|(tag, words)| CpEntry::of(*tag, *words))
     }
 
     /// The entry, or `Unusable` when the index is out of range.
     #[inline]
     pub fn entry(&self, index: u16) -> CpEntry {
-        self.entries.get(index as usize).copied().unwrap_or(CpEntry::Unusable)
+        match self.words.get(index as usize) {
+            Some(words) => CpEntry::of(self.tags[index as usize], *words),
+            None => CpEntry::Unusable,
+        }
     }
 
     /// The class file's tag of an entry; 0 for unusable ones.
     pub fn tag(&self, index: u16) -> u8 {
-        match self.entry(index) {
-            CpEntry::Unusable => 0,
-            CpEntry::Utf8(_) => tag::UTF8,
-            CpEntry::Integer(_) => tag::INTEGER,
-            CpEntry::Float(_) => tag::FLOAT,
-            CpEntry::Long(_) => tag::LONG,
-            CpEntry::Double(_) => tag::DOUBLE,
-            CpEntry::Class { .. } => tag::CLASS,
-            CpEntry::String { .. } => tag::STRING,
-            CpEntry::Fieldref { .. } => tag::FIELDREF,
-            CpEntry::Methodref { .. } => tag::METHODREF,
-            CpEntry::InterfaceMethodref { .. } => tag::INTERFACE_METHODREF,
-            CpEntry::NameAndType { .. } => tag::NAME_AND_TYPE,
-            CpEntry::MethodHandle { .. } => tag::METHOD_HANDLE,
-            CpEntry::MethodType { .. } => tag::METHOD_TYPE,
-            CpEntry::Dynamic { .. } => tag::DYNAMIC,
-            CpEntry::InvokeDynamic { .. } => tag::INVOKE_DYNAMIC,
-            CpEntry::Module { .. } => tag::MODULE,
-            CpEntry::Package { .. } => tag::PACKAGE,
-        }
+        self.tags.get(index as usize).copied().unwrap_or(0)
     }
 
     pub fn utf8(&self, index: u16) -> Option<Symbol> {
@@ -249,8 +326,48 @@ impl ConstantPool {
 
     /// Gives the `Class` entry another name: hidden classes get theirs after parsing.
     pub(super) fn rename_class(&mut self, index: u16, new_name: Symbol) {
-        if let Some(CpEntry::Class { name, .. }) = self.entries.get_mut(index as usize) {
-            *name = new_name;
+        if let CpEntry::Class { name_index, .. } = self.entry(index) {
+            let renamed = CpEntry::Class { name_index, name: new_name };
+            self.words[index as usize] = renamed.words();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_kept_whole() {
+        let (a, b) = (Symbol::of("a"), Symbol::of("b"));
+        let (name_index, name_and_type_index) = (65535, 65534);
+        let (class_index, bootstrap_index) = (1, 300);
+        let entries = vec![
+            CpEntry::Unusable,
+            CpEntry::Utf8(a),
+            CpEntry::Integer(i32::MIN),
+            CpEntry::Float(0xff80_0001),
+            CpEntry::Long(i64::MIN + 7),
+            CpEntry::Unusable,
+            CpEntry::Double(0xfff0_0000_0000_0001),
+            CpEntry::Unusable,
+            CpEntry::Class { name_index, name: a },
+            CpEntry::String { utf8_index: 65535, utf8: b },
+            CpEntry::Fieldref { class_index, name_and_type_index },
+            CpEntry::Methodref { class_index, name_and_type_index },
+            CpEntry::InterfaceMethodref { class_index, name_and_type_index },
+            CpEntry::NameAndType { name: a, descriptor: b },
+            CpEntry::MethodHandle { kind: 9, index: 65535 },
+            CpEntry::MethodType { descriptor: b },
+            CpEntry::Dynamic { bootstrap_index, name_and_type_index },
+            CpEntry::InvokeDynamic { bootstrap_index, name_and_type_index },
+            CpEntry::Module { name: a },
+            CpEntry::Package { name: b },
+        ];
+        let mut pool = ConstantPool::new(entries.clone());
+        assert_eq!(pool.entries().collect::<Vec<_>>(), entries);
+        assert_eq!(pool.entry(20), CpEntry::Unusable);
+        pool.rename_class(8, b);
+        assert_eq!(pool.entry(8), CpEntry::Class { name_index, name: b });
     }
 }

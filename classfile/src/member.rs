@@ -26,10 +26,22 @@ pub struct FieldInfo {
     pub signature_index: u16,
     pub is_synthetic: bool,
     pub is_deprecated: bool,
-    pub annotations: Annotations,
+    pub(crate) annotations: Option<Box<Annotations>>,
     pub marks: FieldMarks,
     /// The group of a contended field: a Utf8 constant pool index, 0 for the anonymous group.
     pub contended_group: u16,
+}
+
+impl FieldInfo {
+    /// `RuntimeVisibleAnnotations`
+    pub fn annotations(&self) -> Option<&[u8]> {
+        self.annotations.as_ref()?.visible.as_deref()
+    }
+
+    /// `RuntimeVisibleTypeAnnotations`
+    pub fn type_annotations(&self) -> Option<&[u8]> {
+        self.annotations.as_ref()?.visible_type.as_deref()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -43,21 +55,56 @@ pub struct MethodInfo {
     pub argument_slots: u16,
     /// `None` for native and abstract methods.
     pub code: Option<Code>,
-    /// `Class` entries of the `Exceptions` attribute.
-    pub exceptions: Box<[u16]>,
     pub signature: Option<Symbol>,
     pub signature_index: u16,
-    /// `Some` when the attribute is present, also when it is empty.
-    pub parameters: Option<Box<[MethodParameter]>>,
     pub is_synthetic: bool,
     pub is_deprecated: bool,
+    pub marks: MethodMarks,
+    /// What most methods do not have.
+    pub(crate) rare: Option<Box<RareAttributes>>,
+}
+
+/// Attributes that few methods have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RareAttributes {
+    pub exceptions: Box<[u16]>,
+    pub parameters: Option<Box<[MethodParameter]>>,
     pub annotations: Annotations,
     pub parameter_annotations: Option<Box<[u8]>>,
     pub annotation_default: Option<Box<[u8]>>,
-    pub marks: MethodMarks,
 }
 
 impl MethodInfo {
+    /// `Class` entries of the `Exceptions` attribute.
+    pub fn exceptions(&self) -> &[u16] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.exceptions)
+    }
+
+    /// `Some` when the `MethodParameters` attribute is present, also when it is empty.
+    pub fn parameters(&self) -> Option<&[MethodParameter]> {
+        self.rare.as_ref()?.parameters.as_deref()
+    }
+
+    /// `RuntimeVisibleAnnotations`
+    pub fn annotations(&self) -> Option<&[u8]> {
+        self.rare.as_ref()?.annotations.visible.as_deref()
+    }
+
+    /// `RuntimeVisibleTypeAnnotations`
+    pub fn type_annotations(&self) -> Option<&[u8]> {
+        self.rare.as_ref()?.annotations.visible_type.as_deref()
+    }
+
+    /// `RuntimeVisibleParameterAnnotations`
+    pub fn parameter_annotations(&self) -> Option<&[u8]> {
+        self.rare.as_ref()?.parameter_annotations.as_deref()
+    }
+
+    /// `AnnotationDefault`
+    pub fn annotation_default(&self) -> Option<&[u8]> {
+        self.rare.as_ref()?.annotation_default.as_deref()
+    }
+
     /// `<init>` or `<clinit>`.
     pub fn is_special(&self) -> bool {
         self.name.bytes().first() == Some(&b'<')

@@ -61,7 +61,7 @@ impl Parser<'_> {
             signature_index: 0,
             is_synthetic: flags.contains(AccessFlags::SYNTHETIC),
             is_deprecated: false,
-            annotations: Annotations::default(),
+            annotations: None,
             marks: FieldMarks::empty(),
             contended_group: 0,
         };
@@ -69,8 +69,10 @@ impl Parser<'_> {
         for _ in 0..self.reader.u2()? {
             self.field_attribute(&mut field, &mut annotations)?;
         }
-        field.annotations = annotations.kept;
-        if let Some(visible) = &field.annotations.visible {
+        if annotations.kept != Annotations::default() {
+            field.annotations = Some(Box::new(annotations.kept));
+        }
+        if let Some(visible) = field.annotations() {
             (field.marks, field.contended_group) = field_marks(&self.pool, visible);
         }
         Ok(field)

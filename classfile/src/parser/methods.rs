@@ -6,7 +6,7 @@ use super::{Parser, ensure, fail, modifiers};
 use crate::access::AccessFlags;
 use crate::descriptor::external_name;
 use crate::error::ClassFormat;
-use crate::member::{Annotations, MethodInfo, MethodMarks, MethodParameter};
+use crate::member::{Annotations, MethodInfo, MethodMarks, MethodParameter, RareAttributes};
 use rustc_hash::FxHashSet;
 
 /// Attributes of a method of which a second one is an error, and those that belong to none of its fields.
@@ -15,6 +15,10 @@ struct Seen {
     annotations: AnnotationAttributes,
     has_exceptions: bool,
     has_invisible_parameter_annotations: bool,
+}
+
+fn rare(method: &mut MethodInfo) -> &mut RareAttributes {
+    method.rare.get_or_insert_default()
 }
 
 impl Parser<'_> {
@@ -51,8 +55,10 @@ impl Parser<'_> {
             "Absent Code attribute in method that is not native or abstract in class file {}",
             self.class_name
         );
-        method.annotations = seen.annotations.kept;
-        if let Some(visible) = &method.annotations.visible {
+        if seen.annotations.kept != Annotations::default() {
+            rare(&mut method).annotations = seen.annotations.kept;
+        }
+        if let Some(visible) = method.annotations() {
             method.marks = method_marks(&self.pool, visible);
         }
         if self.options.is_hidden {
@@ -101,16 +107,12 @@ impl Parser<'_> {
             descriptor_index,
             argument_slots: argument_slots as u16,
             code: None,
-            exceptions: Box::default(),
             signature: None,
             signature_index: 0,
-            parameters: None,
             is_synthetic: access_flags.contains(AccessFlags::SYNTHETIC),
             is_deprecated: false,
-            annotations: Annotations::default(),
-            parameter_annotations: None,
-            annotation_default: None,
             marks: MethodMarks::empty(),
+            rare: None,
         })
     }
 
@@ -152,14 +154,14 @@ impl Parser<'_> {
                     !std::mem::replace(&mut seen.has_exceptions, true),
                     "Multiple Exceptions attributes in class file {class}"
                 );
-                method.exceptions = self.exceptions(length)?;
+                rare(method).exceptions = self.exceptions(length)?;
             }
             b"MethodParameters" => {
                 ensure!(
-                    method.parameters.is_none(),
+                    method.parameters().is_none(),
                     "Multiple MethodParameters attributes in class file {class}"
                 );
-                method.parameters = Some(self.method_parameters(length)?);
+                rare(method).parameters = Some(self.method_parameters(length)?);
             }
             b"Synthetic" | b"Deprecated" => {
                 ensure!(
@@ -189,8 +191,8 @@ impl Parser<'_> {
                 (method.signature, method.signature_index) = (Some(signature), index);
             }
             b"RuntimeVisibleParameterAnnotations" => {
-                self.check_first(method.parameter_annotations.is_some(), name.bytes())?;
-                method.parameter_annotations = Some(self.reader.take(length)?.into());
+                self.check_first(method.parameter_annotations().is_some(), name.bytes())?;
+                rare(method).parameter_annotations = Some(self.reader.take(length)?.into());
             }
             b"RuntimeInvisibleParameterAnnotations" => {
                 let was_there =
@@ -199,8 +201,8 @@ impl Parser<'_> {
                 self.reader.take(length)?;
             }
             b"AnnotationDefault" => {
-                self.check_first(method.annotation_default.is_some(), name.bytes())?;
-                method.annotation_default = Some(self.reader.take(length)?.into());
+                self.check_first(method.annotation_default().is_some(), name.bytes())?;
+                rare(method).annotation_default = Some(self.reader.take(length)?.into());
             }
             _ => {
                 let place = "for method ";

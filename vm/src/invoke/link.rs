@@ -14,9 +14,6 @@ use gc::object::{ObjectRef, RootSlot};
 use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;
 
-/// `Resolved::extra` of a dynamic constant whose value is null.
-const RESOLVED_TO_NULL: u64 = 1;
-
 /// An `ldc` of String, Class, MethodHandle, MethodType or dynamic constant of reference type.
 pub fn resolve_object(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
     let instance = holder.inst();
@@ -45,7 +42,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
     if !slot.is_null() {
         return Ok(t.load_root(slot));
     }
-    if pool.entry(index).extra() == RESOLVED_TO_NULL {
+    if pool.is_null(index) {
         return Ok(ObjectRef::NULL);
     }
     if let Some(error) = pool.error(index as u32).filter(|slot| !slot.is_null()) {
@@ -60,7 +57,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
     // The first result counts, be it a failure, when several threads resolve, or when a bootstrap method resolves the
     // same constant.
     let publishing = holder.inst().init_lock.lock();
-    let is_resolved = || !slot.is_null() || pool.entry(index).extra() == RESOLVED_TO_NULL;
+    let is_resolved = || !slot.is_null() || pool.is_null(index);
     match value {
         Ok(value) if !is_resolved() => {
             if let Some(error) = pool.error(index as u32).filter(|slot| !slot.is_null()) {
@@ -68,7 +65,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
                 return Err(errors::throw_again(t, error));
             }
             if value.is_null() {
-                pool.entry(index).set_extra(RESOLVED_TO_NULL);
+                pool.set_null(index);
             }
             t.store_root(slot, value);
         }

@@ -24,11 +24,11 @@ pub fn new_method(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> {
     put(t, object, F::MethodParameterTypes, parameter_types(t, method)?);
     put(t, object, F::MethodExceptionTypes, exception_types(t, method)?);
     put(t, object, F::MethodSignature, signature(t, info.signature)?);
-    let bytes = objects::byte_array(t, info.annotations.visible.as_deref())?;
+    let bytes = objects::byte_array(t, info.annotations())?;
     put(t, object, F::MethodAnnotations, bytes);
-    let bytes = objects::byte_array(t, info.parameter_annotations.as_deref())?;
+    let bytes = objects::byte_array(t, info.parameter_annotations())?;
     put(t, object, F::MethodParameterAnnotations, bytes);
-    let bytes = objects::byte_array(t, info.annotation_default.as_deref())?;
+    let bytes = objects::byte_array(t, info.annotation_default())?;
     put(t, object, F::MethodAnnotationDefault, bytes);
     Ok(object.get())
 }
@@ -44,9 +44,9 @@ pub fn new_constructor(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> 
     put(t, object, F::ConstructorParameterTypes, parameter_types(t, method)?);
     put(t, object, F::ConstructorExceptionTypes, exception_types(t, method)?);
     put(t, object, F::ConstructorSignature, signature(t, info.signature)?);
-    let bytes = objects::byte_array(t, info.annotations.visible.as_deref())?;
+    let bytes = objects::byte_array(t, info.annotations())?;
     put(t, object, F::ConstructorAnnotations, bytes);
-    let bytes = objects::byte_array(t, info.parameter_annotations.as_deref())?;
+    let bytes = objects::byte_array(t, info.parameter_annotations())?;
     put(t, object, F::ConstructorParameterAnnotations, bytes);
     Ok(object.get())
 }
@@ -73,7 +73,7 @@ pub fn new_field(t: &JavaThread, field: FieldRef) -> JResult<ObjectRef> {
     let ty = objects::class_of_type(t, field.holder.loader, ty)?;
     put(t, object, F::FieldType, t.mirror(ty));
     put(t, object, F::FieldSignature, signature(t, info.signature)?);
-    let bytes = objects::byte_array(t, info.annotations.visible.as_deref())?;
+    let bytes = objects::byte_array(t, info.annotations())?;
     put(t, object, F::FieldAnnotations, bytes);
     Ok(object.get())
 }
@@ -131,7 +131,7 @@ pub fn parameter_types(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> 
 fn exception_types(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> {
     let types: JResult<Vec<KlassRef>> = method
         .info
-        .exceptions
+        .exceptions()
         .iter()
         .map(|index| resolve::resolve_class(t, method.holder, *index))
         .collect();

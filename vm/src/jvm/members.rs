@@ -57,7 +57,7 @@ extern "C" fn JVM_GetMethodParameters(env: Env, executable: jobject) -> jobjectA
     env.enter(|t| {
         let executable = entry::non_null(t, executable)?;
         let method = reflect::executable_of(t, executable.get());
-        let Some(parameters) = method.info.parameters.as_deref() else {
+        let Some(parameters) = method.info.parameters() else {
             return Ok(ObjectRef::NULL);
         };
         let pool = &method.holder.inst().file.constant_pool;
@@ -96,7 +96,7 @@ extern "C" fn JVM_GetMethodTypeAnnotations(env: Env, executable: jobject) -> jby
     env.enter(|t| {
         let executable = entry::non_null(t, executable)?.get();
         let method = reflect::executable_of(t, executable);
-        objects::byte_array(t, method.info.annotations.visible_type.as_deref())
+        objects::byte_array(t, method.info.type_annotations())
     })
 }
 
@@ -104,7 +104,7 @@ extern "C" fn JVM_GetMethodTypeAnnotations(env: Env, executable: jobject) -> jby
 extern "C" fn JVM_GetFieldTypeAnnotations(env: Env, field: jobject) -> jbyteArray {
     env.enter(|t| {
         let field = reflect::field_of(t, entry::non_null(t, field)?.get());
-        objects::byte_array(t, field.info.annotations.visible_type.as_deref())
+        objects::byte_array(t, field.info.type_annotations())
     })
 }
 

@@ -96,7 +96,7 @@ extern "C" fn JVM_GetMethodIxModifiers(env: Env, class: jclass, index: jint) -> 
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetMethodIxExceptionsCount(env: Env, class: jclass, index: jint) -> jint {
-    ask_method(env, class, index, |method| method.exceptions.len() as jint)
+    ask_method(env, class, index, |method| method.exceptions().len() as jint)
 }
 
 #[unsafe(no_mangle)]
@@ -107,7 +107,7 @@ extern "C" fn JVM_GetMethodIxExceptionIndexes(
     exceptions: *mut c_ushort,
 ) {
     ask_method(env, class, index, |method| {
-        for (at, exception) in method.exceptions.iter().enumerate() {
+        for (at, exception) in method.exceptions().iter().enumerate() {
             // SAFETY: the caller made room for JVM_GetMethodIxExceptionsCount indices.
             unsafe { exceptions.add(at).write(*exception) };
         }

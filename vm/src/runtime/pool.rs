@@ -1,7 +1,8 @@
 //! Resolved constants of one class.
 //!
-//! The class file's pool stays as it is; in addition there is one [`Resolved`] per index. An entry changes from
-//! empty to resolved once and never again (JVMS 5.4.3); failed resolutions are kept and thrown again.
+//! The class file's pool stays as it is; in addition there is one [`Resolved`] for each constant that is resolved to a
+//! class or a member, and a root for each that is an object. An entry changes from empty to resolved once and never
+//! again (JVMS 5.4.3); failed resolutions are kept and thrown again.
 
 use super::klass::KlassRef;
 use super::method::MethodRef;
@@ -10,26 +11,29 @@ use classfile::{ConstantPool, CpEntry};
 use gc::object::RootSlot;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The resolution state of every constant of one class.
 pub struct RuntimePool {
+    /// By constant index: the place in `entries`, or in `objects` if the constant is an object; [`NOTHING`] for the
+    /// others, which are most.
+    places: Box<[u16]>,
     entries: Box<[Resolved]>,
     /// Objects: strings, method handles, method types, dynamic constants, appendices. Encoded slots, roots.
     objects: &'static [RootSlot],
-    /// Index into `objects` by constant index; [`NO_OBJECT`] for entries that are no objects.
-    object_index: Box<[u16]>,
+    /// Signature-polymorphic methods have an object, too, the appendix: index of the constant, place in `objects`.
+    appendices: Box<[(u16, u16)]>,
+    /// Dynamic constants whose value is null. Locked by those who find no object, rarely.
+    nulls: Mutex<Vec<u16>>,
     /// Failed resolutions: the throwable to throw again.
     errors: Mutex<FxHashMap<u32, &'static RootSlot>>,
 }
 
-/// Two words, written value first, tag last (release), read tag first (acquire).
+/// A class, field or method, once it is resolved.
 #[derive(Default)]
 pub struct Resolved {
     /// 0: not resolved. Otherwise a pointer: `Klass`, `Field` or `Method` by the kind of the entry.
     pointer: AtomicUsize,
-    /// Extra bits, the resolver's and interpreter's own (access already checked, vtable index, ...).
-    extra: AtomicU64,
 }
 
 /// One `invokedynamic` instruction. Each links by itself.
@@ -48,7 +52,8 @@ pub struct CallSite {
     pub error: &'static RootSlot,
 }
 
-pub const NO_OBJECT: u16 = u16::MAX;
+/// No place: a pool has at most 65,534 constants.
+const NOTHING: u16 = u16::MAX;
 
 impl CallSite {
     /// One that is not linked, of a class whose loader has these roots.
@@ -68,40 +73,60 @@ impl CallSite {
 impl RuntimePool {
     /// Of a class whose loader has these roots.
     pub fn new(pool: &ConstantPool, roots: &mut RootTable) -> RuntimePool {
-        let mut count = 0u16;
-        let object_index = pool
-            .entries()
-            .iter()
-            .map(|entry| match entry {
-                CpEntry::String { .. }
-                | CpEntry::MethodHandle { .. }
-                | CpEntry::MethodType { .. }
-                | CpEntry::Dynamic { .. }
-                // Signature-polymorphic calls keep their appendix here.
-                | CpEntry::Methodref { .. } => {
-                    count += 1;
-                    count - 1
-                }
-                _ => NO_OBJECT,
-            })
-            .collect();
+        let (mut entries, mut objects) = (0u16, 0u16);
+        let mut appendices = Vec::new();
+        let next = |count: &mut u16| {
+            *count += 1;
+            *count - 1
+        };
+        let place = |(index, entry): (usize, CpEntry)| match entry {
+            CpEntry::String { .. }
+            | CpEntry::MethodHandle { .. }
+            | CpEntry::MethodType { .. }
+            | CpEntry::Dynamic { .. } => next(&mut objects),
+            CpEntry::Class { .. } | CpEntry::Fieldref { .. } => next(&mut entries),
+            CpEntry::Methodref { class_index, .. } if is_polymorphic(pool, class_index) => {
+                appendices.push((index as u16, next(&mut objects)));
+                next(&mut entries)
+            }
+            _ => NOTHING,
+        };
+        let places = pool.entries().enumerate().map(place).collect();
         RuntimePool {
-            entries: (0..pool.len()).map(|_| Resolved::default()).collect(),
-            objects: roots.take_together(count.into()),
-            object_index,
+            places,
+            entries: (0..entries).map(|_| Resolved::default()).collect(),
+            objects: roots.take_together(objects.into()),
+            appendices: appendices.into(),
+            nulls: Mutex::default(),
             errors: Mutex::default(),
         }
     }
 
+    /// Of a class, a field, or a signature-polymorphic method.
     #[inline]
     pub fn entry(&self, index: u16) -> &Resolved {
-        &self.entries[index as usize]
+        &self.entries[self.places[index as usize] as usize]
     }
 
     /// The slot of an entry that is an object (or the appendix of a method reference).
     #[inline]
     pub fn object(&self, index: u16) -> &'static RootSlot {
-        &self.objects[self.object_index[index as usize] as usize]
+        let appendix = self.appendices.binary_search_by_key(&index, |(constant, _)| *constant);
+        let place = match appendix {
+            Ok(at) => self.appendices[at].1,
+            Err(_) => self.places[index as usize],
+        };
+        &self.objects[place as usize]
+    }
+
+    /// Whether a dynamic constant was resolved to null.
+    pub fn is_null(&self, index: u16) -> bool {
+        self.nulls.lock().contains(&index)
+    }
+
+    /// A dynamic constant was resolved to null.
+    pub fn set_null(&self, index: u16) {
+        self.nulls.lock().push(index);
     }
 
     /// The slot that keeps the error of a failed resolution, if there was one. `key` is the constant's index,
@@ -152,13 +177,10 @@ impl Resolved {
     pub fn is_resolved(&self) -> bool {
         self.pointer.load(Ordering::Acquire) != 0
     }
+}
 
-    #[inline]
-    pub fn extra(&self) -> u64 {
-        self.extra.load(Ordering::Acquire)
-    }
-
-    pub fn set_extra(&self, extra: u64) {
-        self.extra.store(extra, Ordering::Release)
-    }
+/// Whether methods of the class that a constant names may be signature-polymorphic (JVMS 2.9.3).
+fn is_polymorphic(pool: &ConstantPool, class_index: u16) -> bool {
+    let name = pool.class_name(class_index).map_or(&[][..], |name| name.bytes());
+    matches!(name, b"java/lang/invoke/MethodHandle" | b"java/lang/invoke/VarHandle")
 }
