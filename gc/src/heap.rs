@@ -9,7 +9,7 @@ use crate::core::inspection::{Asked, Inspector};
 use crate::core::memory_use::MemoryUse;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
-    CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
+    CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PauseRecord, PoolFigures,
     survival_counters,
 };
 use crate::memory::error::HeapError;
@@ -26,6 +26,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 use swap::{PAGE_BYTES, PoolStatus};
 
 /// The managed heap of one VM.
@@ -294,6 +295,21 @@ impl Heap {
     /// As [`StatsRecorder::take_cycles`](crate::core::stats::StatsRecorder::take_cycles).
     pub fn take_cycles(&self) -> Vec<(usize, LastCycle)> {
         self.core.stats.take_cycles()
+    }
+
+    /// Time since the heap was made, from which times of cycles and pauses count.
+    pub fn uptime(&self) -> Duration {
+        self.core.stats.uptime()
+    }
+
+    /// The cycles and pauses behind the first `cycles` and `pauses` of a run, in order. Only the first ones of a long
+    /// run are kept ([`HeapStats::pauses`], [`HeapStats::footprint`]).
+    pub fn records_since(
+        &self,
+        cycles: usize,
+        pauses: usize,
+    ) -> (Vec<LastCycle>, Vec<PauseRecord>) {
+        self.core.stats.since(cycles, pauses)
     }
 
     /// Everything that is counted, now.

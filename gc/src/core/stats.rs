@@ -396,6 +396,13 @@ impl StatsRecorder {
         self.inner.lock().footprint.clone()
     }
 
+    /// The cycles and pauses behind the first `cycles` and `pauses` of those that are kept, in order.
+    pub(crate) fn since(&self, cycles: usize, pauses: usize) -> (Vec<LastCycle>, Vec<PauseRecord>) {
+        let inner = self.inner.lock();
+        let cycles = inner.footprint.get(cycles..).unwrap_or_default().to_vec();
+        (cycles, inner.pauses.get(pauses..).unwrap_or_default().to_vec())
+    }
+
     /// All pauses, in order.
     pub(crate) fn pauses(&self) -> Vec<PauseRecord> {
         self.inner.lock().pauses.clone()

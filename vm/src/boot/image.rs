@@ -65,6 +65,11 @@ impl ClassImage {
         self.resource(&format!("/{module}/{class}.class"))
     }
 
+    /// The bytes of another file of a module; `None` as above.
+    pub fn file(&self, module: &str, path: &str) -> Option<&[u8]> {
+        self.resource(&format!("/{module}/{path}"))
+    }
+
     /// The module that holds a package (`java/lang`), if one does.
     pub fn module_of_package(&self, package: &[u8]) -> Option<String> {
         if let Some(known) = self.modules.read().expect("never poisoned").get(package) {

@@ -116,6 +116,8 @@ known_fields! {
     thread_eetop = "java/lang/Thread"."eetop":"J",
     thread_name = "java/lang/Thread"."name":"Ljava/lang/String;",
     thread_group = "java/lang/Thread"."group":"Ljava/lang/ThreadGroup;",
+    group_parent = "java/lang/ThreadGroup"."parent":"Ljava/lang/ThreadGroup;",
+    group_name = "java/lang/ThreadGroup"."name":"Ljava/lang/String;",
     thread_priority = "java/lang/Thread"."priority":"I",
     thread_daemon = "java/lang/Thread"."daemon":"Z",
     thread_stillborn = "java/lang/Thread"."stillborn":"Z",

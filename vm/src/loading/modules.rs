@@ -280,6 +280,11 @@ impl NamedModule {
         }
     }
 
+    /// Whether everyone may use a package (internal name) of this module.
+    pub fn exports_to_all(&self, package: Symbol) -> bool {
+        self.is_open || self.exports.read().get(&package).is_some_and(|targets| targets.everyone)
+    }
+
     /// Exports a package (internal name) of this module. `false` when it has no such package.
     pub fn export(&self, package: Symbol, to: ExportTo) -> bool {
         if !self.packages.contains(&package) {
