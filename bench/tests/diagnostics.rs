@@ -222,7 +222,7 @@ fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
     }
     // Refused, with a reason.
     for (command, reason) in [
-        ("JFR.start", "Unknown diagnostic command"),
+        ("VM.none_such", "Unknown diagnostic command"),
         ("GC.heap_dump", "The argument 'filename' is mandatory."),
         ("Thread.print -x", "Unknown argument '-x' in diagnostic command."),
         ("VM.native_memory scale=Q", "Incorrect scale value: Q"),

@@ -295,7 +295,6 @@ fn what_has_no_effect_is_said_and_what_cannot_be_is_refused() {
         }
     }
     for (option, said) in [
-        ("-XX:StartFlightRecording", "this VM has no flight recorder"),
         ("-XX:NoSuchOption=1", "Unrecognized VM option 'NoSuchOption=1'"),
         ("-Xshare:dump", "this VM makes and reads no class archives"),
         ("-XX:TieredStopAtLevel=9", "outside the allowed range [ 0 ... 4 ]"),

@@ -10,6 +10,7 @@
 //! * [`ffi`]: the interface to native code; calling native methods. [`java`]: library objects that the VM knows.
 //! * [`threads`]: OS threads, waiting, parking, interrupts, signals. [`invoke`]: method handles.
 //! * [`interpreter`]: bytecodes, calls, exceptions, stack traces, call sites. [`jit`]: the compiler tier.
+//! * [`agents`]: Java agents. [`recorder`]: the flight recorder.
 //! * [`diagnostics`]: attaching tools, diagnostic commands, heap dumps.
 //! * [`jvm`]: the `JVM_*` functions that the JDK's libraries import. [`jni`]: the JNI function table.
 //! * [`natives`]: native methods that the VM itself provides (Unsafe, ...).
@@ -41,5 +42,6 @@ mod machine;
 mod monitors;
 mod natives;
 pub mod options;
+mod recorder;
 mod runtime;
 pub mod threads;

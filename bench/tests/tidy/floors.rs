@@ -83,6 +83,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "interpreter",
             "jit",
             "agents",
+            "recorder",
             "diagnostics",
             "jvm",
             "jni",

@@ -39,6 +39,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     if t.vm.options.starts_agent {
         start_agent(t)?;
     }
+    crate::recorder::start::start_all(t)?;
     crate::agents::start_all(t)
 }
 

@@ -61,6 +61,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         jvm: Default::default(),
         jit,
         agents: Default::default(),
+        recorder: Default::default(),
         diagnostics,
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),

@@ -95,6 +95,16 @@ fn define(
         }
     };
     let super_klass = load_super(t, loader, &file)?;
+    let mut event = None;
+    if options.hidden.is_none() {
+        event = t.vm.recorder.extend(t, loader, &mut file, super_klass, bytes);
+        if let Some(extended) = &event {
+            file = match ClassFile::parse(&extended.bytes, &parse) {
+                Ok(file) => file,
+                Err(error) => return Err(errors::bad_class_file(t, &error)),
+            };
+        }
+    }
     let max_bytes = t.vm.options.max_class_bytes;
     if !loader.is_boot() && !t.vm.class_memory.take(bytes.len(), max_bytes) {
         return Err(out_of_memory::throw(t, "Metaspace"));
@@ -113,6 +123,7 @@ fn define(
         class_data,
     };
     let klass = create::create(t, parts)?;
+    t.vm.recorder.note_class(klass, event);
     if let Some(hidden) = options.hidden.filter(|hidden| hidden.is_nestmate) {
         let host = super::nest::host(t, hidden.host)?;
         klass.inst().nest_host.get_or_init(|| host);

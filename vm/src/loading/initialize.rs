@@ -98,6 +98,7 @@ fn run(t: &JavaThread, klass: KlassRef) -> JResult<()> {
             initialize_with_defaults(t, interface)?;
         }
     }
+    t.vm.recorder.note_initialization(t, klass)?;
     let clinit = klass.declared_method(Symbol::of("<clinit>"), Symbol::of("()V"));
     match clinit.filter(|method| method.is_static()) {
         Some(method) => t.call(method, &[]).map(|_| ()),

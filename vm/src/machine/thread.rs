@@ -52,6 +52,8 @@ pub struct JavaThread {
     pub native_monitors: Cell<u32>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
+    /// Its events on their way to a recording.
+    pub recorder: crate::recorder::ThreadRecorder,
     /// Compiled code's state.
     pub jit: crate::frames::anchor::ThreadJit,
 }
@@ -87,6 +89,7 @@ impl JavaThread {
             started: Instant::now(),
             native_monitors: Cell::new(0),
             native_depth: Cell::new(0),
+            recorder: Default::default(),
             jit: crate::frames::anchor::ThreadJit::new(),
         }));
         thread.jni.thread.set(thread);

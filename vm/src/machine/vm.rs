@@ -39,6 +39,7 @@ pub struct Vm {
     pub jvm: crate::jvm::JvmState,
     pub jit: crate::jit::Jit,
     pub agents: crate::agents::Agents,
+    pub recorder: crate::recorder::Recorder,
     pub diagnostics: crate::diagnostics::Diagnostics,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,

@@ -1,7 +1,6 @@
 //! Natives of features that this VM does not have: they say so, as a HotSpot built without them does.
 
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
-use crate::jvm::system::nano_time;
 use crate::loading::errors;
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
@@ -19,23 +18,6 @@ pub static VECTORS: NativeTable = NativeTable {
 pub static FOREIGN_LINKER: NativeTable = NativeTable {
     class: "jdk/internal/invoke/NativeEntryPoint",
     entries: &[entry("vmStorageToVMReg", "", Native::Direct(no_linker))],
-};
-
-/// Flight recorder: `isAvailable` is all that `jdk.jfr` asks before it gives up.
-pub static FLIGHT_RECORDER: NativeTable = NativeTable {
-    class: "jdk/jfr/internal/JVM",
-    entries: &[
-        entry("isAvailable", "()Z", Native::Direct(nothing)),
-        entry("isRecording", "()Z", Native::Direct(nothing)),
-        entry("createJFR", "", Native::Direct(nothing)),
-        entry("destroyJFR", "", Native::Direct(nothing)),
-        entry("getEventWriter", "", Native::Direct(nothing)),
-        entry("log", "", Native::Direct(nothing)),
-        entry("logEvent", "", Native::Direct(nothing)),
-        entry("subscribeLogLevel", "", Native::Direct(nothing)),
-        entry("counterTime", "()J", Native::Direct(|_, _| Ok(nano_time() as u64))),
-        entry("getTicksFrequency", "()J", Native::Direct(|_, _| Ok(1_000_000_000))),
-    ],
 };
 
 fn nothing(_t: &JavaThread, _args: Arguments) -> JResult<u64> {

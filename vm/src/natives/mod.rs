@@ -18,7 +18,6 @@ use crate::ffi::registry::NativeTable;
 pub static ALL: &[&NativeTable] = &[
     &crate::agents::natives::INSTRUMENTATION,
     &crate::invoke::natives::METHOD_HANDLES,
-    &absent::FLIGHT_RECORDER,
     &absent::FOREIGN_LINKER,
     &absent::VECTORS,
     &java_lang::CLASS,
@@ -29,6 +28,7 @@ pub static ALL: &[&NativeTable] = &[
     &java_lang::THREAD,
     &object::OBJECT,
     &perf::PERF,
+    &crate::recorder::natives::FLIGHT_RECORDER,
     &scoped_memory::SCOPED_MEMORY,
     &unsafe_access::ACCESS,
     &unsafe_classes::CLASSES,

@@ -17,6 +17,7 @@ pub mod manageable;
 mod parse;
 pub mod pattern;
 mod presets;
+pub mod recorder;
 pub mod shown;
 mod xx;
 mod young_sizes;
@@ -26,6 +27,7 @@ pub use log::{Log, LogOptions};
 
 use crate::options::jit::JitOptions;
 use crate::options::manageable::ManageableOptions;
+use crate::options::recorder::RecorderOption;
 use base::Resources;
 use base::options;
 use base::options::{BadSetting, OptionGroup, Setting};
@@ -150,6 +152,10 @@ options! {
         pub boot_class_path_append: Option<String> = None;
         /// `-javaagent:`, in their order.
         pub java_agents: Vec<JavaAgent> = Vec::new();
+        /// Values of `-XX:StartFlightRecording`, in their order.
+        pub recordings: Vec<String> = Vec::new();
+        /// Values of `-XX:FlightRecorderOptions`, in their order.
+        pub recorder_options: Vec<Vec<RecorderOption>> = Vec::new();
         pub jit: JitOptions = JitOptions::default();
         /// Warnings that the user gets when the VM starts, each a sentence or two.
         pub warnings: Vec<String> = Vec::new();

@@ -4,6 +4,7 @@ use super::ergonomics::HeapSizes;
 use super::flags::{self, Kind, Level, Treatment, Value};
 use super::{BadOption, Options, presets};
 use crate::options::pattern::MethodPattern;
+use crate::options::recorder::RecorderOption;
 use base::options::{BadSetting, Count, OptionGroup, Purpose, Setting, Unit};
 use base::units::parse_bytes;
 use gc::options::{CollectorKind, HeapOptions};
@@ -240,6 +241,11 @@ fn written_flag(
                 compile_command(options, line)?;
             }
         }
+        ("StartFlightRecording", Setting::Missing) => options.recordings.push(String::new()),
+        ("StartFlightRecording", Setting::Text(text)) => options.recordings.push(text.into()),
+        ("FlightRecorderOptions", Setting::Text(text)) => {
+            options.recorder_options.push(RecorderOption::list(text).map_err(BadOption)?);
+        }
         ("Collector", Setting::Text(name)) => {
             heap.collector = name.parse().map_err(BadOption)?;
         }
@@ -468,6 +474,7 @@ mod tests {
 
     /// Read from the list of given options, or before all others.
     const READ_ELSEWHERE: &[&str] = &[
+        "FlightRecorder",
         "IgnoreUnrecognizedVMOptions",
         "PrintCommandLineFlags",
         "PrintFlagsFinal",

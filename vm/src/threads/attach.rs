@@ -31,6 +31,7 @@ pub(super) fn begin(t: &'static JavaThread) {
 pub(super) fn end(t: &'static JavaThread) {
     let vm = t.vm;
     requests::clear(t);
+    vm.recorder.note_thread_end(t);
     if t.native_monitors.get() > 0 {
         vm.threads.monitors.leave_all(t.id);
     }

@@ -105,6 +105,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     let t = start.thread;
     attach::begin(t);
     set_name(t, &strings::name_of_thread(t, t.thread_object.get()));
+    t.vm.recorder.note_thread_start(t);
     if let Err(thrown) = (start.body)(t) {
         // `leave` reports it.
         debug_assert!(thrown == Throw::PENDING && t.has_pending());

@@ -21,6 +21,8 @@ pub enum Kind {
     Text,
     /// A text without a name, by its place.
     Argument,
+    /// All of the line behind the command's name, as it is: the only parameter.
+    Rest,
 }
 
 impl Kind {
@@ -29,7 +31,7 @@ impl Kind {
         match self {
             Kind::Switch => "BOOLEAN",
             Kind::Number => "INT",
-            Kind::Text | Kind::Argument => "STRING",
+            Kind::Text | Kind::Argument | Kind::Rest => "STRING",
         }
     }
 }
@@ -42,6 +44,10 @@ impl Arguments {
     /// Reads the part of a line behind the command's name. The error is a message.
     pub fn parse(parameters: &'static [Parameter], line: &str) -> Result<Arguments, String> {
         let mut values = BTreeMap::new();
+        if let [Parameter { name, kind: Kind::Rest, .. }] = parameters {
+            values.insert(*name, line.trim().to_string());
+            return Ok(Arguments(values));
+        }
         let mut places = parameters.iter().filter(|parameter| parameter.kind == Kind::Argument);
         for word in split(line)? {
             let (key, value) = match &word {
@@ -171,6 +177,15 @@ mod tests {
         ];
         assert_eq!(parse(" -gz=3 'a b=c'  -all port=x=y"), Ok(all));
         assert_eq!(parse("f -all=false").map(|all| all[0].1.clone()), Ok("false".into()));
+    }
+
+    #[test]
+    fn a_command_may_read_its_line_itself() {
+        static REST: [Parameter; 1] = [parameter("arguments", Kind::Rest, false)];
+        for line in ["", "a=b 'c d", "x=1 x=2"] {
+            let arguments = Arguments::parse(&REST, &format!(" {line} ")).unwrap();
+            assert_eq!(arguments.text("arguments"), Some(line));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod agent;
 mod arguments;
 mod heap;
 mod machine;
+mod recorder;
 
 pub use arguments::{Arguments, Kind, Parameter};
 
@@ -65,7 +66,8 @@ impl From<Throw> for Failure {
 
 /// All commands, in the order of `help`.
 pub fn all() -> impl Iterator<Item = &'static Command> {
-    [agent::COMMANDS, heap::COMMANDS, machine::COMMANDS].into_iter().flatten().chain([&HELP])
+    let tables = [agent::COMMANDS, heap::COMMANDS, machine::COMMANDS, recorder::COMMANDS];
+    tables.into_iter().flatten().chain([&HELP])
 }
 
 pub fn find(name: &str) -> Option<&'static Command> {
