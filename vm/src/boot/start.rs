@@ -32,7 +32,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     // Before the other handlers, which pass on the faults that are not theirs.
     crash::install(&options);
     // Before the pager's.
-    crate::natives::guarded::install_handler();
+    crate::threads::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     times.end("Genesis");
     let slot_bytes = heap.barriers().slot_bytes();

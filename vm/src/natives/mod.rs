@@ -3,7 +3,6 @@
 pub mod absent;
 #[cfg(test)]
 mod coverage;
-pub mod guarded;
 pub mod java_lang;
 pub mod object;
 pub mod perf;

@@ -4,12 +4,12 @@
 //! right for both. Reference slots are accessed through the barriers. Absolute addresses may be those of a mapped
 //! file that has been truncated, so they are read and written by [`guarded`].
 
-use super::guarded;
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::java::references::is_referent;
 use crate::loading::errors;
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
+use crate::threads::guarded;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering, fence};
 

@@ -1,10 +1,10 @@
 //! `jdk.internal.misc.Unsafe`: memory outside of the heap, and copying.
 
-use super::guarded;
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::errors;
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, object};
+use crate::threads::guarded;
 
 pub static MEMORY: NativeTable = NativeTable {
     class: "jdk/internal/misc/Unsafe",

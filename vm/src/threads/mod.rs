@@ -14,6 +14,7 @@ pub mod deduplication;
 pub mod dump;
 pub mod exit;
 pub mod exports;
+pub mod guarded;
 pub mod histogram;
 pub mod interrupt;
 pub mod monitor;
