@@ -70,6 +70,7 @@ const UNSAFE: &[&str] = &[
     "vm/src/interpreter",
     // Calling compiled code, being called by it, and reading its frames.
     "vm/src/jit/big_integer.rs",
+    "vm/src/jit/checksums.rs",
     "vm/src/jit/executable.rs",
     "vm/src/jit/exit.rs",
     "vm/src/jit/helpers.rs",

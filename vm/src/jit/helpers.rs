@@ -3,7 +3,7 @@
 //! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
 //! stubs that record the anchor; they may collect, and report a throw by an exception pending.
 
-use super::{big_integer, stubs};
+use super::{big_integer, checksums, stubs};
 use crate::java::array_copy;
 use crate::loading::{allocate, errors, resolve};
 use crate::machine::JavaThread;
@@ -32,6 +32,10 @@ helper! {
     call_new_multi_array => new_multi_array;
     /// `BigInteger.implMultiplyToLen`.
     call_multiply => multiply;
+    /// `CRC32.updateBytes0` and the like.
+    call_sum_of_array => checksums::sum_of_array;
+    /// `CRC32.updateByteBuffer0` and the like.
+    call_sum_of_memory => checksums::sum_of_memory;
     /// Enters a monitor.
     call_lock => lock;
     /// Throws `StackOverflowError`.
@@ -256,6 +260,8 @@ addresses! {
     new_array_address => call_new_array;
     new_multi_array_address => call_new_multi_array;
     multiply_address => call_multiply;
+    sum_of_array_address => call_sum_of_array;
+    sum_of_memory_address => call_sum_of_memory;
     lock_address => call_lock;
     stack_overflow_address => call_stack_overflow;
     poll_address => call_poll;

@@ -24,7 +24,7 @@
 //!   places of arguments.
 //! * [`activation`](crate::frames::activation): stretches of compiled frames on the native stack, and walking them.
 //!   [`exit`]: side exits. [`osr`]: entering a loop in the middle. [`helpers`]: the functions that compiled code
-//!   calls; [`big_integer`], [`string_kernels`]: inner loops of the library.
+//!   calls; [`big_integer`], [`checksums`], [`string_kernels`]: inner loops of the library.
 //!
 //! # Calling convention
 //!
@@ -56,6 +56,7 @@
 
 pub mod barrier_stubs;
 pub mod big_integer;
+pub mod checksums;
 pub mod compile;
 pub mod executable;
 pub mod exit;

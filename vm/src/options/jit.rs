@@ -30,6 +30,20 @@ options! {
         pub trusts_final_fields: bool as Switch = true, "TrustFinalNonStaticFields", Ablation;
         /// Math.sin and similar functions are those of the C library. Otherwise they are StrictMath's.
         pub uses_libm: bool as Switch = true, "UseLibmIntrinsic", Product;
+        /// Math.fma is one instruction or the C library's function. Otherwise it is the class library's, by BigDecimal.
+        pub uses_fma: bool as Switch = true, "UseFMA", Product;
+        /// Compiled code computes CRC32 by vector instructions. Otherwise the JDK's native library does.
+        pub uses_crc32: bool as Switch = true, "UseCRC32Intrinsics", Product;
+        /// Compiled code computes CRC32C by machine instructions. Otherwise the class library does.
+        pub uses_crc32c: bool as Switch = true, "UseCRC32CIntrinsics", Product;
+        /// Compiled code computes MD5 by a function of the VM. Otherwise the class library does.
+        pub uses_md5: bool as Switch = true, "UseMD5Intrinsics", Product;
+        /// The same of SHA-1.
+        pub uses_sha1: bool as Switch = true, "UseSHA1Intrinsics", Product;
+        /// The same of SHA-224 and SHA-256.
+        pub uses_sha256: bool as Switch = true, "UseSHA256Intrinsics", Product;
+        /// The same of SHA-384 and SHA-512.
+        pub uses_sha512: bool as Switch = true, "UseSHA512Intrinsics", Product;
         /// Write the names of compiled methods for perf when the program ends.
         pub dump_perf_map: bool as Switch = false, "DumpPerfMapAtExit", Product;
     } with {

@@ -38,7 +38,7 @@ impl Translator<'_> {
     }
 
     /// They stay on the stack.
-    fn arguments_of_call<const COUNT: usize>(&self) -> [Value; COUNT] {
+    pub(super) fn arguments_of_call<const COUNT: usize>(&self) -> [Value; COUNT] {
         std::array::from_fn(|index| self.peek(COUNT - 1 - index))
     }
 

@@ -1,7 +1,7 @@
 //! Methods of the library that do nothing but compute, in few instructions or in a function of ours. Loops that call
 //! them are loops that call nothing.
 
-use super::{Kind, Translator};
+use super::{Kind, Translator, isa};
 use crate::options::jit::JitOptions;
 use crate::runtime::MethodRef;
 use crate::runtime::code::elementary::Elementary;
@@ -125,15 +125,26 @@ impl Translator<'_> {
                 let is_nan = self.b.ins().uextend(types::I32, is_nan);
                 self.push(Kind::Int, is_nan);
             }
-            Computation::Elementary(function) => {
-                let last = self.pop();
-                let arguments = match function {
-                    Elementary::One(_) => vec![last],
-                    Elementary::Two(_) => vec![self.pop(), last],
-                };
-                let result = self.call_leaf(function.address(), &arguments, Some(types::F64));
-                self.push(Kind::Double, result.expect("a double"));
-            }
+            Computation::Elementary(function) => self.compute_elementary(function),
         }
+    }
+
+    fn compute_elementary(&mut self, function: Elementary) {
+        let (kind, count) = match function {
+            Elementary::One(_) => (Kind::Double, 1),
+            Elementary::Two(_) => (Kind::Double, 2),
+            Elementary::Fma => (Kind::Double, 3),
+            Elementary::FloatFma => (Kind::Float, 3),
+        };
+        let mut arguments: Vec<Value> = (0..count).map(|_| self.pop()).collect();
+        arguments.reverse();
+        let result = match arguments[..] {
+            [a, b, c] if isa::has_fma() => self.b.ins().fma(a, b, c),
+            _ => {
+                let result = self.call_leaf(function.address(), &arguments, Some(kind.clif()));
+                result.expect("a number")
+            }
+        };
+        self.push(kind, result);
     }
 }

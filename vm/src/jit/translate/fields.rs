@@ -92,7 +92,7 @@ impl Translator<'_> {
     }
 
     /// The value of a field, loaded or known.
-    fn known_field(&mut self, field: FieldRef, object: Value) -> Value {
+    pub(super) fn known_field(&mut self, field: FieldRef, object: Value) -> Value {
         let is_plain = !field.is_volatile() && !self.is_referent();
         if let Some(value) = self.facts.memory.field(field, object).filter(|_| is_plain) {
             return value;

@@ -41,6 +41,12 @@ impl Translator<'_> {
                 self.unsafe_operation(name.bytes(), method.descriptor().bytes())
             }
             b"java/math/BigInteger" => self.big_integer(name.bytes()),
+            b"java/util/zip/CRC32" => self.crc32(name.bytes(), method.descriptor().bytes()),
+            b"java/util/zip/CRC32C" => self.crc32c(name.bytes()),
+            b"sun/security/provider/MD5"
+            | b"sun/security/provider/SHA"
+            | b"sun/security/provider/SHA2"
+            | b"sun/security/provider/SHA5" => self.digest(method),
             b"java/lang/Thread" if name.bytes() == b"currentThread" => self.current_thread(),
             _ => false,
         };

@@ -10,6 +10,11 @@ pub fn host() -> OwnedTargetIsa {
     HOST.get_or_init(make).clone()
 }
 
+/// Whether the code generator has an instruction for `fma`. Else it would call a function that it does not know.
+pub fn has_fma() -> bool {
+    std::is_x86_feature_detected!("avx") && std::is_x86_feature_detected!("fma")
+}
+
 fn make() -> OwnedTargetIsa {
     let mut flags = settings::builder();
     for (name, value) in FLAGS {

@@ -17,6 +17,7 @@ mod barriers;
 mod big_integer;
 mod calls;
 mod casts;
+mod checksums;
 mod compare;
 mod computations;
 pub mod emitter;

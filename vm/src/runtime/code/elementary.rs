@@ -1,4 +1,4 @@
-//! `sin`, `log`, `pow` and their like of `java.lang.Math`.
+//! `sin`, `log`, `pow` and their like of `java.lang.Math`, and `fma`.
 //!
 //! The class library hands them to `StrictMath`, whose last bit is laid down (fdlibm). `Math` may be a unit in the last
 //! place off, as long as it rises where the function rises, and HotSpot has its own functions for it, whose results
@@ -8,28 +8,41 @@
 //!
 //! Interpreter and compiled code call the same functions, so that results do not change when a method is compiled.
 //! `-XX:-UseLibmIntrinsic`: those of `StrictMath`.
+//!
+//! `fma` has one right result, which the class library finds with `BigDecimal`. The C library's function finds it
+//! with the CPU's instruction or without. `-XX:-UseFMA`: the class library's.
 
 use crate::options::jit::JitOptions;
 use crate::runtime::MethodRef;
 
-/// A function of one or two arguments. Leaf: touches no object and never blocks.
+/// A function of one to three arguments. Leaf: touches no object and never blocks.
 #[derive(Clone, Copy)]
 pub enum Elementary {
     One(extern "C" fn(f64) -> f64),
     Two(extern "C" fn(f64, f64) -> f64),
+    /// The product of two numbers plus a third one, rounded once.
+    Fma,
+    /// The same of floats.
+    FloatFma,
 }
 
 impl Elementary {
     /// The function that a method computes, if it is one of these and the options want it.
     pub fn of(options: &JitOptions, method: MethodRef) -> Option<Elementary> {
         let holder = method.holder;
-        if !options.uses_libm
-            || holder.name.bytes() != b"java/lang/Math"
-            || !holder.loader.is_boot()
-        {
+        if holder.name.bytes() != b"java/lang/Math" || !holder.loader.is_boot() {
             return None;
         }
-        Some(match (method.name().bytes(), method.descriptor().bytes()) {
+        let (name, descriptor) = (method.name().bytes(), method.descriptor().bytes());
+        if name == b"fma" {
+            let is_float = descriptor == b"(FFF)F";
+            let function = if is_float { Elementary::FloatFma } else { Elementary::Fma };
+            return options.uses_fma.then_some(function);
+        }
+        if !options.uses_libm {
+            return None;
+        }
+        Some(match (name, descriptor) {
             (b"sin", b"(D)D") => Elementary::One(sin),
             (b"cos", b"(D)D") => Elementary::One(cos),
             (b"tan", b"(D)D") => Elementary::One(tan),
@@ -46,15 +59,22 @@ impl Elementary {
         match self {
             Elementary::One(function) => function as *const () as usize,
             Elementary::Two(function) => function as *const () as usize,
+            Elementary::Fma => fma as *const () as usize,
+            Elementary::FloatFma => fmaf as *const () as usize,
         }
     }
 
-    /// Computes the result word from the stack slots of the arguments, of which each takes two, the value in the first.
+    /// Computes the result word from the stack slots of the arguments. A double takes two, the value in the first.
     pub fn compute(self, slots: &[u64]) -> u64 {
         let argument = |n: usize| f64::from_bits(slots[2 * n]);
         let result = match self {
             Elementary::One(function) => function(argument(0)),
             Elementary::Two(function) => function(argument(0), argument(1)),
+            Elementary::Fma => fma(argument(0), argument(1), argument(2)),
+            Elementary::FloatFma => {
+                let [a, b, c] = std::array::from_fn(|slot| f32::from_bits(slots[slot] as u32));
+                return fmaf(a, b, c).to_bits().into();
+            }
         };
         result.to_bits()
     }
@@ -67,6 +87,8 @@ unsafe extern "C" {
     safe fn tan(x: f64) -> f64;
     safe fn exp(x: f64) -> f64;
     safe fn log(x: f64) -> f64;
+    safe fn fma(a: f64, b: f64, c: f64) -> f64;
+    safe fn fmaf(a: f32, b: f32, c: f32) -> f32;
 }
 
 /// The C library's may be two units off; the CPU computes it with 64 bits, of which 53 are right but for the rare
@@ -132,5 +154,17 @@ mod tests {
         let [two, ten] = [2.0_f64, 10.0].map(f64::to_bits);
         assert_eq!(Elementary::Two(pow).compute(&[two, 7, ten, 7]), 1024.0_f64.to_bits());
         assert_eq!(Elementary::One(exp).compute(&[0, 7]), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn products_and_sums_are_rounded_once() {
+        let next = 1.0 + f64::EPSILON;
+        let [a, c] = [next, -1.0 - 2.0 * f64::EPSILON].map(f64::to_bits);
+        let expected = f64::EPSILON * f64::EPSILON;
+        assert_eq!(Elementary::Fma.compute(&[a, 7, a, 7, c, 7]), expected.to_bits());
+        let next = 1.0 + f32::EPSILON;
+        let [a, c] = [next, -1.0 - 2.0 * f32::EPSILON].map(|float| u64::from(float.to_bits()));
+        let expected = f32::EPSILON * f32::EPSILON;
+        assert_eq!(Elementary::FloatFma.compute(&[a, a, c]), u64::from(expected.to_bits()));
     }
 }
