@@ -99,6 +99,12 @@ fn checksums_and_digests_are_those_of_the_library() {
 }
 
 #[test]
+fn method_handles_call_the_same_methods_inlined_or_not() {
+    Runner::new("kernels-handles")
+        .gives_the_same("HotMethodHandles", &["-XX:-InlineMethodHandles"]);
+}
+
+#[test]
 fn elementary_functions_are_those_of_strict_math_if_asked() {
     let runner = Runner::new("kernels-elementary");
     Jdk::find().unwrap().compile_text("Elementary", ELEMENTARY, runner.scratch.path()).unwrap();

@@ -846,7 +846,9 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         if receiver.is_null() {
                             fault!(Fault::NullPointer)
                         }
-                        (crate::invoke::basic_target(t, receiver), 3)
+                        let target = crate::invoke::basic_target(t, receiver);
+                        site.see_target(target);
+                        (target, 3)
                     }
                     quick::INVOKE_LINK_TO => {
                         let site: &Site = site!();
@@ -859,6 +861,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         let intrinsic = site.method().intrinsic;
                         let target =
                             check!(crate::invoke::link_target(t, intrinsic, member, first));
+                        site.see_target(target);
                         sp = sp.sub(1);
                         (target, 3)
                     }

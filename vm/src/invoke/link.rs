@@ -168,9 +168,10 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
             return Err(errors::throw_again(t, site.error));
         }
         t.store_root(site.appendix, appendix.get());
-        let constructor =
-            constructor_of(t, appendix.get()).map_or(0, |m| std::ptr::from_ref(m) as usize);
-        site.constructor.store(constructor, Ordering::Relaxed);
+        let number =
+            |method: Option<MethodRef>| method.map_or(0, |m| std::ptr::from_ref(m) as usize);
+        site.constructor.store(number(constructor_of(t, appendix.get())), Ordering::Relaxed);
+        site.target.store(number(target_of(t, appendix.get())), Ordering::Relaxed);
         site.adapter.store(std::ptr::from_ref(adapter) as usize, Ordering::Release);
     }
     Ok(())
@@ -190,6 +191,16 @@ fn constructor_of(t: &JavaThread, appendix: ObjectRef) -> Option<MethodRef> {
     }
     let member = fields::get_ref(t, appendix, F::HandleInitMethod);
     member_name::method_of(t, member).filter(|method| method.is_initializer())
+}
+
+/// The method that calling a site's appendix leads to, if it is a method handle. No safepoint.
+fn target_of(t: &JavaThread, appendix: ObjectRef) -> Option<MethodRef> {
+    let is_handle = !appendix.is_null()
+        && t.klass_of(appendix).is_subtype_of(t.vm.known.classes.method_handle());
+    let known = &t.vm.known.fields;
+    let form = is_handle.then(|| t.load_ref(appendix, known.method_handle_form()))?;
+    let entry = (!form.is_null()).then(|| t.load_ref(form, known.lambda_form_entry()))?;
+    if entry.is_null() { None } else { member_name::method_of(t, entry) }
 }
 
 fn bootstrap_call_site(

@@ -199,6 +199,27 @@ extern "C" fn copy_array(
     u32::from(array_copy::try_copy(t, (from, from_index), (to, to_index), length))
 }
 
+/// Leaf. `Class.isInstance`; the object may be null.
+extern "C" fn is_instance(t: &JavaThread, mirror: ObjectRef, object: ObjectRef) -> u32 {
+    let of = t.klass_of_mirror(mirror);
+    u32::from(!object.is_null() && t.klass_of(object).is_subtype_of(of))
+}
+
+/// Leaf. `Class.isArray`.
+extern "C" fn is_array(t: &JavaThread, mirror: ObjectRef) -> u32 {
+    u32::from(t.klass_of_mirror(mirror).is_array())
+}
+
+/// Leaf. `Class.isInterface`.
+extern "C" fn is_interface(t: &JavaThread, mirror: ObjectRef) -> u32 {
+    u32::from(t.klass_of_mirror(mirror).is_interface())
+}
+
+/// Leaf. `Class.isPrimitive`.
+extern "C" fn is_primitive(t: &JavaThread, mirror: ObjectRef) -> u32 {
+    u32::from(t.klass_of_mirror(mirror).is_primitive())
+}
+
 /// Leaf. `BigInteger.implSquareToLen`; 0 where nothing was done.
 extern "C" fn square(x: ObjectRef, count: i32, product: ObjectRef) -> u32 {
     u32::from(big_integer::multiply((x, count), (x, count), product))
@@ -273,6 +294,10 @@ addresses! {
     basic_target_address => basic_target;
     link_target_address => link_target;
     copy_array_address => copy_array;
+    is_instance_address => is_instance;
+    is_array_address => is_array;
+    is_interface_address => is_interface;
+    is_primitive_address => is_primitive;
     square_address => square;
     multiply_add_address => multiply_add;
     montgomery_address => montgomery;

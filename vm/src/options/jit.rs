@@ -44,6 +44,8 @@ options! {
         pub uses_sha256: bool as Switch = true, "UseSHA256Intrinsics", Product;
         /// The same of SHA-384 and SHA-512.
         pub uses_sha512: bool as Switch = true, "UseSHA512Intrinsics", Product;
+        /// Compiled code has the methods that method handles have called inlined. Otherwise it calls them.
+        pub inlines_method_handles: bool as Switch = true, "InlineMethodHandles", Ablation;
         /// Write the names of compiled methods for perf when the program ends.
         pub dump_perf_map: bool as Switch = false, "DumpPerfMapAtExit", Product;
     } with {

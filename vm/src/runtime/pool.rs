@@ -49,6 +49,9 @@ pub struct CallSite {
     /// Where the site does nothing but make an object, as for lambdas that capture: the constructor, else 0. Set
     /// before the adapter.
     pub constructor: AtomicUsize,
+    /// Where the appendix is a method handle: the method that calling it leads to, else 0. Set before the adapter. The
+    /// library may give the handle another form, so code checks it.
+    pub target: AtomicUsize,
     pub error: &'static RootSlot,
 }
 
@@ -65,6 +68,7 @@ impl CallSite {
             adapter: AtomicUsize::new(0),
             appendix: roots.take(),
             constructor: AtomicUsize::new(0),
+            target: AtomicUsize::new(0),
             error: roots.take(),
         }
     }

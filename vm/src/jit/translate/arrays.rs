@@ -47,11 +47,13 @@ impl Translator<'_> {
         let mut value = value;
         if opcode == op::BASTORE {
             // Elements of boolean arrays keep one bit.
-            let klass = self.klass_id(array);
             let boolean = self.vm.known.primitive_array(BasicType::Boolean).id;
-            let is_boolean = self.b.ins().icmp_imm_s(IntCC::Equal, klass, boolean.0 as i64);
-            let bit = self.b.ins().band_imm_s(value, 1);
-            value = self.b.ins().select(is_boolean, bit, value);
+            if self.facts.class(array).is_none_or(|class| class == boolean) {
+                let klass = self.klass_id(array);
+                let is_boolean = self.b.ins().icmp_imm_s(IntCC::Equal, klass, boolean.0 as i64);
+                let bit = self.b.ins().band_imm_s(value, 1);
+                value = self.b.ins().select(is_boolean, bit, value);
+            }
         }
         let bytes = ty.bytes().expect("elements have a size");
         let at = self.element_address(array, index, bytes);

@@ -11,8 +11,8 @@ use crate::runtime::code::quick::internal as quick;
 use crate::runtime::klass::Klass;
 use crate::runtime::pool::CallSite;
 use crate::runtime::{KlassRef, Method, MethodRef};
+use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};
-use classfile::{BasicType, MethodDescriptor};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::{KlassId, RootSlot};
@@ -84,8 +84,8 @@ impl Translator<'_> {
                 self.push_appendix(appendix);
                 self.call_method(method, Dispatch::Direct)
             }
-            quick::INVOKE_BASIC => Ok(self.invoke_basic(at)),
-            quick::INVOKE_LINK_TO => Ok(self.link_to(at, method)),
+            quick::INVOKE_BASIC => self.invoke_basic(at),
+            quick::INVOKE_LINK_TO => self.link_to(at, method),
             _ => {
                 self.exit_always(Reason::Unsupported);
                 Ok(Next::Ended)
@@ -115,6 +115,12 @@ impl Translator<'_> {
             return self.construct(constructor);
         }
         self.push_appendix(site.appendix);
+        // SAFETY: as above.
+        let target: Option<MethodRef> =
+            unsafe { (site.target.load(Ordering::Relaxed) as *const Method).as_ref() };
+        if let Some(target) = target {
+            self.facts.set_target(self.peek(0), target);
+        }
         self.call_method(adapter, Dispatch::Direct)
     }
 
@@ -426,56 +432,6 @@ impl Translator<'_> {
         target
     }
 
-    /// `MethodHandle.invokeBasic`: the form's entry, with the arguments as they are.
-    fn invoke_basic(&mut self, at: &Instruction<'_>) -> Next {
-        let (kinds, result) = self.call_types(at, true);
-        let receiver = self.peek(kinds.len() - 1);
-        self.check_not_null(receiver);
-        let thread = self.thread();
-        let address = helpers::basic_target_address();
-        let callee = self.call_leaf(address, &[thread, receiver], Some(types::I64));
-        self.call_as(callee.expect("a result"), &kinds, result);
-        Next::Instruction
-    }
-
-    /// `MethodHandle.linkToStatic` and its like: the method is in the last argument, which is dropped.
-    fn link_to(&mut self, at: &Instruction<'_>, method: MethodRef) -> Next {
-        let (mut kinds, result) = self.call_types(at, false);
-        let member = self.peek(0);
-        let first = match kinds.first() {
-            Some(Kind::Ref) => self.peek(kinds.len() - 1),
-            _ => self.b.ins().iconst(types::I64, 0),
-        };
-        let thread = self.thread();
-        let intrinsic = self.b.ins().iconst(types::I64, method.intrinsic as i64);
-        let arguments = [thread, intrinsic, member, first];
-        let address = helpers::link_target_address();
-        let callee = self.call_leaf(address, &arguments, Some(types::I64)).expect("a result");
-        self.exit_unless(callee, Reason::Exception);
-        self.pop();
-        kinds.pop();
-        self.call_as(callee, &kinds, result);
-        Next::Instruction
-    }
-
-    /// Kinds of the arguments and type of the result, as the call instruction says.
-    fn call_types(&self, at: &Instruction<'_>, has_receiver: bool) -> (Vec<Kind>, BasicType) {
-        let pool = &self.scope().method.holder.inst().file.constant_pool;
-        let descriptor = pool.descriptor(at.pool_index()).expect("a checked pool");
-        let descriptor = MethodDescriptor::of(descriptor);
-        let receiver = has_receiver.then_some(Kind::Ref);
-        let parameters =
-            descriptor.parameters().map(|ty| Kind::of(ty.basic).expect("no void parameter"));
-        (receiver.into_iter().chain(parameters).collect(), descriptor.result.basic)
-    }
-
-    fn call_as(&mut self, callee: Value, kinds: &[Kind], result: BasicType) {
-        let arguments = self.pop_arguments(kinds.len());
-        let signature = java_signature(kinds.iter().copied(), result);
-        let value = self.call_signature(callee, signature, &arguments);
-        self.push_result(result, value);
-    }
-
     /// The topmost operands, the first argument first.
     pub(super) fn pop_arguments(&mut self, count: usize) -> Vec<Value> {
         let mut arguments: Vec<Value> = (0..count).map(|_| self.pop()).collect();
@@ -495,7 +451,7 @@ impl Translator<'_> {
         self.call_signature(callee, signature, arguments)
     }
 
-    fn call_signature(
+    pub(super) fn call_signature(
         &mut self,
         callee: Value,
         signature: cranelift_codegen::ir::Signature,

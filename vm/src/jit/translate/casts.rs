@@ -5,7 +5,7 @@ use super::{Kind, Translator};
 use crate::jit::helpers;
 use crate::runtime::code::body::Reason;
 use crate::runtime::klass::DISPLAY;
-use crate::runtime::{Klass, KlassRef};
+use crate::runtime::{Klass, KlassKind, KlassRef};
 use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
@@ -84,11 +84,11 @@ impl Translator<'_> {
         }
         let id = self.klass_id(object);
         let depth = target.depth as usize;
+        if is_alone(target) {
+            return self.b.ins().icmp_imm_s(IntCC::Equal, id, target.id.0 as i64);
+        }
         if target.is_interface() || target.is_array() || depth >= DISPLAY {
             return self.is_instance_slowly(id, target);
-        }
-        if target.flags.is_final() {
-            return self.b.ins().icmp_imm_s(IntCC::Equal, id, target.id.0 as i64);
         }
         let klass = self.klass_pointer(id);
         let offset = offset_of!(Klass, display) + 8 * depth;
@@ -105,6 +105,8 @@ impl Translator<'_> {
         let cached = self.b.ins().load(types::I64, flags, klass, offset);
         let target = self.address(target);
         let is_cached = self.b.ins().icmp(IntCC::Equal, cached, target);
+        let is_it = self.b.ins().icmp(IntCC::Equal, klass, target);
+        let is_cached = self.b.ins().bor(is_cached, is_it);
         let [ask, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         let one = self.b.ins().iconst(types::I32, 1);
@@ -125,5 +127,14 @@ impl Translator<'_> {
         let at = self.b.ins().iadd(table, offset);
         let flags = MemFlagsData::trusted().with_readonly();
         self.b.ins().load(types::I64, flags, at, 0)
+    }
+}
+
+/// Whether no other class is a subtype.
+fn is_alone(klass: KlassRef) -> bool {
+    match &klass.kind {
+        KlassKind::PrimitiveArray { .. } => true,
+        KlassKind::ObjectArray { component } => is_alone(component),
+        _ => klass.flags.is_final() && !klass.is_interface(),
     }
 }

@@ -3,6 +3,7 @@
 //! Facts are about values, which never change, and hold wherever the place at which they were found out dominates.
 
 use super::memory::Memory;
+use crate::runtime::MethodRef;
 use cranelift_codegen::ir::Value;
 use gc::object::KlassId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,6 +14,8 @@ pub struct Facts {
     not_null: FxHashSet<Value>,
     /// Objects of which the very class is known.
     classes: FxHashMap<Value, KlassId>,
+    /// Method handles, and the methods that they call if the library does not change them.
+    targets: FxHashMap<Value, MethodRef>,
     /// Lengths of arrays.
     lengths: FxHashMap<Value, Value>,
     /// Arrays, and indices that lie inside of them.
@@ -52,6 +55,15 @@ impl Facts {
 
     pub fn set_class(&mut self, object: Value, class: KlassId) {
         self.classes.insert(object, class);
+    }
+
+    /// The method that a method handle calls, unless the library has changed the handle.
+    pub fn target(&self, handle: Value) -> Option<MethodRef> {
+        self.targets.get(&handle).copied()
+    }
+
+    pub fn set_target(&mut self, handle: Value, target: MethodRef) {
+        self.targets.insert(handle, target);
     }
 
     /// The word that encodes a reference in slots. It is 0 exactly for null, and known before the reference is.
@@ -139,6 +151,7 @@ impl Facts {
         self.memory.meet(&other.memory);
         self.not_null.retain(|value| other.not_null.contains(value));
         self.classes.retain(|object, class| other.classes.get(object) == Some(class));
+        self.targets.retain(|handle, target| other.targets.get(handle) == Some(target));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));
         self.not_negative.retain(|value| other.not_negative.contains(value));
@@ -160,6 +173,9 @@ impl Facts {
         }
         if let Some(class) = self.class(old) {
             self.set_class(new, class);
+        }
+        if let Some(target) = self.target(old) {
+            self.set_target(new, target);
         }
         if let Some(length) = self.length(old) {
             self.lengths.insert(new, length);

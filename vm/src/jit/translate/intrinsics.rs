@@ -29,6 +29,7 @@ impl Translator<'_> {
             b"java/lang/Object" if name.bytes() == b"hashCode" && self.is_direct(method) => {
                 self.identity_hash()
             }
+            b"java/lang/Class" => self.class_question(name.bytes()),
             b"java/lang/System" if name.bytes() == b"arraycopy" => self.array_copy(),
             b"java/lang/System" if name.bytes() == b"identityHashCode" => {
                 self.identity_hash_static()
@@ -64,6 +65,25 @@ impl Translator<'_> {
         let mirror = self.load_root_at(slot);
         self.facts.set_not_null(mirror);
         self.push(Kind::Ref, mirror);
+        true
+    }
+
+    /// Natives of `Class` that answer yes or no.
+    fn class_question(&mut self, name: &[u8]) -> bool {
+        let (address, count) = match name {
+            b"isInstance" => (helpers::is_instance_address(), 2),
+            b"isArray" => (helpers::is_array_address(), 1),
+            b"isInterface" => (helpers::is_interface_address(), 1),
+            b"isPrimitive" => (helpers::is_primitive_address(), 1),
+            _ => return false,
+        };
+        let mirror = self.peek(count - 1);
+        self.check_not_null(mirror);
+        let thread = self.thread();
+        let object = self.peek(0);
+        let answer = self.call_leaf(address, &[thread, mirror, object], Some(types::I32));
+        self.drop_operands(count);
+        self.push(Kind::Int, answer.expect("an answer"));
         true
     }
 

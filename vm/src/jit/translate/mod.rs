@@ -33,6 +33,7 @@ pub mod isa;
 mod kind;
 mod locks;
 mod memory;
+mod method_handles;
 mod roots;
 mod rotate;
 mod safepoints;

@@ -40,12 +40,12 @@ impl Translator<'_> {
             return self.get_and(rest);
         }
         if let Some(rest) = name.strip_prefix("get") {
-            let Some((ty, order)) = type_and_order(rest) else { return false };
+            let Some((ty, order)) = type_and_order(rest, descriptor) else { return false };
             self.unsafe_get(ty, order);
             return true;
         }
         if let Some(rest) = name.strip_prefix("put") {
-            let Some((ty, order)) = type_and_order(rest) else { return false };
+            let Some((ty, order)) = type_and_order(rest, descriptor) else { return false };
             self.unsafe_put(ty, order);
             return true;
         }
@@ -216,11 +216,16 @@ impl Translator<'_> {
     }
 }
 
-/// `IntVolatile`: the type and the order of an access.
-fn type_and_order(text: &str) -> Option<(BasicType, Order)> {
+/// `IntVolatile`: the type and the order of an access. `IntUnaligned` is plain: this machine accesses any address; its
+/// forms with another argument, the order of the bytes, are bytecode that calls these.
+fn type_and_order(text: &str, descriptor: &[u8]) -> Option<(BasicType, Order)> {
     let (ty, order) = match text.strip_suffix("Volatile") {
         Some(ty) => (ty, Order::Volatile),
-        None => (text, Order::Plain),
+        None => match text.strip_suffix("Unaligned") {
+            Some(_) if descriptor.contains(&b'Z') => return None,
+            Some(ty) => (ty, Order::Plain),
+            None => (text, Order::Plain),
+        },
     };
     let ty = match ty {
         "Boolean" => BasicType::Boolean,

@@ -83,6 +83,15 @@ pub struct Site {
     /// | others   | second id | first id  |
     /// +----------+-----------+-----------+
     /// ```
+    ///
+    /// Of a call of a method handle: the method that it called last, and how often it was another one than before.
+    ///
+    /// ```text
+    ///  63       40 39      20 19      0
+    /// +-----------+----------+---------+
+    /// | changes   | slot + 1 | class   |
+    /// +-----------+----------+---------+
+    /// ```
     seen: AtomicU64,
 }
 
@@ -198,6 +207,30 @@ impl Site {
         self.seen.store(new, Ordering::Relaxed);
     }
 
+    /// Remembers the method that a method handle has called.
+    #[inline(always)]
+    pub fn see_target(&self, method: MethodRef) {
+        self.see_number(target(method.holder.id.0, method.slot));
+    }
+
+    #[inline(always)]
+    fn see_number(&self, target: u64) {
+        let seen = self.seen.load(Ordering::Relaxed);
+        if seen & TARGET_MASK != target {
+            let changes = seen >> (2 * SEEN_BITS);
+            let changes = (changes + u64::from(seen != 0)).min(OTHERS_MAX);
+            self.seen.store(target | changes << (2 * SEEN_BITS), Ordering::Relaxed);
+        }
+    }
+
+    /// The method that a method handle has called here, as class and slot, if it was rarely another one.
+    pub fn target(&self) -> Option<(KlassId, usize)> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let slot = (seen & TARGET_MASK) >> SEEN_BITS;
+        let is_usual = slot > 0 && seen >> (2 * SEEN_BITS) <= CHANGES_MAX;
+        is_usual.then(|| (KlassId((seen & SEEN_MASK) as u32), slot as usize - 1))
+    }
+
     /// The classes that were met up to now.
     pub fn receivers(&self) -> Receivers {
         let seen = self.seen.load(Ordering::Relaxed);
@@ -210,8 +243,16 @@ impl Site {
     }
 }
 
+/// The number of a method in `Site::seen`; never 0.
+fn target(klass: u32, slot: u32) -> u64 {
+    u64::from(klass) | (u64::from(slot) + 1) << SEEN_BITS
+}
+
 const SEEN_BITS: u32 = KLASS_ID_MAX.count_ones();
 const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
+const TARGET_MASK: u64 = (1 << (2 * SEEN_BITS)) - 1;
+/// A method handle that has called another method more often than this will do so again.
+const CHANGES_MAX: u64 = 16;
 const OTHERS_MAX: u64 = (1 << (64 - 2 * SEEN_BITS)) - 1;
 const _: () = assert!(KLASS_ID_MAX as u64 == SEEN_MASK);
 
@@ -354,6 +395,24 @@ mod tests {
         }
         let (first, second) = (Some(KlassId(7)), Some(KlassId(KLASS_ID_MAX)));
         assert_eq!(site.receivers(), Receivers { first, second, others: 2 });
+    }
+
+    #[test]
+    fn targets_are_remembered_unless_they_change_often() {
+        let site = Site::default();
+        let (usual, other) = (target(KLASS_ID_MAX, u16::MAX.into()), target(3, 0));
+        assert_eq!(site.target(), None);
+        for _ in 0..100 {
+            site.see_number(usual);
+        }
+        assert_eq!(site.target(), Some((KlassId(KLASS_ID_MAX), u16::MAX.into())));
+        site.see_number(other);
+        assert_eq!(site.target(), Some((KlassId(3), 0)));
+        for _ in 0..CHANGES_MAX {
+            site.see_number(usual);
+            site.see_number(other);
+        }
+        assert_eq!(site.target(), None);
     }
 
     #[test]
