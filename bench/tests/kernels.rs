@@ -104,6 +104,7 @@ fn method_handles_call_the_same_methods_inlined_or_not() {
         .gives_the_same("HotMethodHandles", &["-XX:-InlineMethodHandles"]);
 }
 
+/// As `docs/reference/mathematics.md` says.
 #[test]
 fn elementary_functions_are_those_of_strict_math_if_asked() {
     let runner = Runner::new("kernels-elementary");
