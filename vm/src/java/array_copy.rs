@@ -5,7 +5,7 @@ use crate::ffi::types::{jclass, jint, jobject};
 use crate::loading::errors;
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
-use crate::runtime::{JResult, KlassKind, KlassRef};
+use crate::runtime::{JResult, KlassKind, KlassRef, memory};
 use classfile::BasicType;
 use gc::object::ObjectRef;
 
@@ -159,8 +159,8 @@ fn copy_primitives(
 /// Both ranges are readable and writable, and aligned to `width`.
 unsafe fn copy_words(from: usize, to: usize, bytes: usize, width: usize) {
     debug_assert!(from.is_multiple_of(width) && to.is_multiple_of(width));
-    // SAFETY: the caller's promise. `memmove` moves aligned ranges by whole words on this machine.
-    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
+    // SAFETY: the caller's promise.
+    unsafe { memory::copy(from as *const u8, to as *mut u8, bytes) }
 }
 
 /// An element that is no instance of the target's element type has stopped the copy.

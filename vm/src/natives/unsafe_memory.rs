@@ -3,7 +3,7 @@
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::errors;
 use crate::machine::JavaThread;
-use crate::runtime::{JResult, object};
+use crate::runtime::{JResult, memory, object};
 use crate::threads::guarded;
 
 pub static MEMORY: NativeTable = NativeTable {
@@ -62,7 +62,7 @@ fn copy(t: &JavaThread, args: Arguments) -> JResult<u64> {
         return Ok(0);
     }
     // SAFETY: the class library checked the ranges, which may overlap.
-    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+    unsafe { memory::copy(from as *const u8, to as *mut u8, bytes) };
     Ok(0)
 }
 

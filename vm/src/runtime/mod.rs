@@ -6,6 +6,7 @@ pub mod handle;
 pub mod headers;
 pub mod klass;
 pub mod loader;
+pub mod memory;
 pub mod method;
 pub mod object;
 pub mod pool;

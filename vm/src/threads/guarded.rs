@@ -249,7 +249,40 @@ guarded! {
         "lock cmpxchg [rdi], r8", "ret";
     "farheap_guarded_fill": "mov rcx, rdx", "xor edx, edx", "mov eax, esi", "rep stosb", "ret";
     "farheap_guarded_copy_up": "mov rcx, rdx", "xor edx, edx", "rep movsb", "ret";
-    "farheap_guarded_copy_down": "mov rcx, rdx", "xor edx, edx", "lea rdi, [rdi + rcx - 1]",
-        "lea rsi, [rsi + rcx - 1]", "std", "rep movsb", "cld", "ret";
+    // `rep movsb` takes a byte at a time downwards.
+    "farheap_guarded_copy_down": "mov rcx, rdx", "xor edx, edx", "add rsi, rcx", "add rdi, rcx",
+        "2:", "cmp rcx, 32", "jb 3f",
+        "sub rsi, 32", "sub rdi, 32", "sub rcx, 32",
+        "movups xmm0, [rsi]", "movups xmm1, [rsi + 16]",
+        "movups [rdi], xmm0", "movups [rdi + 16], xmm1", "jmp 2b",
+        "3:", "dec rsi", "dec rdi", "std", "rep movsb", "cld", "ret";
     "farheap_guarded_end": "ret";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_copied_up_and_down() {
+        let original: Vec<u8> = (0..500u32).map(|i| (i * 7919 >> 3) as u8).collect();
+        for count in (0..100).chain([200, 255, 256]) {
+            for distance in [0, 1, 8, 15, 16, 31, 32, 33, 240] {
+                for (from, to) in [(distance, 0), (0, distance)] {
+                    let (mut expected, mut copied) = (original.clone(), original.clone());
+                    expected.copy_within(from..from + count, to);
+                    let start = copied.as_mut_ptr() as usize;
+                    // SAFETY: both ranges lie in the vector.
+                    let outcome = unsafe {
+                        match to <= from {
+                            true => farheap_guarded_copy_up(start + to, start + from, count),
+                            false => farheap_guarded_copy_down(start + to, start + from, count),
+                        }
+                    };
+                    assert_eq!(outcome.is_fault, 0);
+                    assert!(copied == expected, "{count} bytes from {from} to {to}");
+                }
+            }
+        }
+    }
 }
