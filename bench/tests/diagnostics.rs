@@ -491,3 +491,58 @@ fn the_first_out_of_memory_error_dumps_the_heap() {
         assert_eq!(dump.missing_references(), 0, "{}", kind.name());
     }
 }
+
+/// Prints the heap's pools and who manages them, in an order of its own, and whether their figures go together.
+const POOLS: &str = r#"
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+public class Pools {
+    static Object kept;
+
+    public static void main(String[] args) {
+        kept = new byte[1 << 20];
+        System.gc();
+        for (int i = 0; i < 50; i++) {
+            Object garbage = new byte[20_000];
+        }
+        TreeMap<String, String> lines = new TreeMap<>();
+        long used = 0;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getType() == MemoryType.HEAP) {
+                long collected = pool.getCollectionUsage().getUsed();
+                used += pool.getUsage().getUsed();
+                boolean isSound = pool.getPeakUsage().getUsed() >= pool.getUsage().getUsed()
+                    && pool.getUsage().getCommitted() >= pool.getUsage().getUsed();
+                lines.put(pool.getName(), new TreeSet<>(Set.of(pool.getMemoryManagerNames()))
+                    + " max " + pool.getUsage().getMax() + " thresholds " + pool.isUsageThresholdSupported()
+                    + " emptied " + (collected == 0) + " sound " + isSound);
+            }
+        }
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            lines.put(bean.getName(), new TreeSet<>(Set.of(bean.getMemoryPoolNames())).toString());
+        }
+        lines.forEach((name, text) -> System.out.println(name + ": " + text));
+        System.out.println("a megabyte and more: " + (used > 1 << 20));
+    }
+}
+"#;
+
+#[test]
+fn pools_of_g1_are_hotspots() {
+    let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new("pools").unwrap());
+    jdk.compile_text("Pools", POOLS, scratch.path()).unwrap();
+    let path = scratch.path().to_str().unwrap();
+    let arguments = ["-Xmx128m", "-cp", path, "Pools"];
+    let theirs = jdk.java().arg("-XX:+UseG1GC").args(arguments).output().unwrap();
+    let ours = Command::new(program("vm")).args(["run", "--gc", "g1"]).args(arguments).output();
+    let [ours, theirs] =
+        [ours.unwrap(), theirs].map(|output| String::from_utf8(output.stdout).unwrap());
+    assert!(theirs.contains("G1 Eden Space: [G1 Old Generation, G1 Young"), "{theirs}");
+    assert_eq!(ours, theirs);
+}

@@ -10,7 +10,7 @@ use crate::core::memory_use::MemoryUse;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
     CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PauseRecord, PoolFigures,
-    survival_counters,
+    YoungBytes, survival_counters,
 };
 use crate::memory::error::HeapError;
 use crate::memory::space::HeapSpace;
@@ -280,6 +280,17 @@ impl Heap {
     /// Name of the management bean of the heap's memory.
     pub fn pool_name(&self) -> &'static str {
         self.collector.pool()
+    }
+
+    /// Names of the beans of eden's and of the survivors' memory; then [`pool_name`](Heap::pool_name) is that of the
+    /// rest. Else there are no such beans.
+    pub fn young_pool_names(&self) -> Option<[&'static str; 2]> {
+        self.collector.young_pools()
+    }
+
+    /// What of [`used_bytes`](Heap::used_bytes) the collector counts as young; nothing without such beans. Any thread.
+    pub fn young_bytes(&self) -> YoungBytes {
+        self.collector.young_bytes()
     }
 
     /// The last cycle of a bean of [`Heap::collector_beans`].

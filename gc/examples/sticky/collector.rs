@@ -195,7 +195,13 @@ impl Sticky {
         inspection::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
         let used = core.regions.used_bytes();
-        core.stats.record_cycle(0, cause.title(), start.elapsed(), (before, used));
+        core.stats.record_cycle(
+            0,
+            cause.title(),
+            start.elapsed(),
+            (before, used),
+            Default::default(),
+        );
         core.stats.count("full_cycles", is_full.into());
         core.binding().cycle_finished();
         core.options.log.line(LogLevel::Info, "gc", || {

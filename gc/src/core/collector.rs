@@ -6,6 +6,7 @@
 use crate::barrier::BarrierSet;
 use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::core::stats::YoungBytes;
 use crate::memory::error::HeapError;
 use crate::memory::space::SpaceNeeds;
 use crate::object::geometry::{Geometry, RegionId, server_of_region};
@@ -160,9 +161,19 @@ pub trait Collector: Send + Sync {
     /// Names of the collector's `GarbageCollectorMXBean`s; `StatsRecorder::record_cycle` counts by index.
     fn beans(&self) -> &'static [&'static str];
 
-    /// Name of the `MemoryPoolMXBean` of the heap: one that dashboards know, where there is one.
+    /// Name of the `MemoryPoolMXBean` of the heap, or of its old objects: one that dashboards know, where there is one.
     fn pool(&self) -> &'static str {
         self.title()
+    }
+
+    /// Names of the pools of young objects, of eden and of the survivors, where these have pools of their own.
+    fn young_pools(&self) -> Option<[&'static str; 2]> {
+        None
+    }
+
+    /// What these pools have. Any thread; without a pause the figures may be of different moments.
+    fn young_bytes(&self) -> YoungBytes {
+        YoungBytes::default()
     }
 
     /// The collector's name as its log line says it: `Using Serial`.

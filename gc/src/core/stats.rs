@@ -72,6 +72,25 @@ pub struct LastCycle {
     pub ended_ms: u64,
     pub used_before_bytes: usize,
     pub used_after_bytes: usize,
+    /// What of it was young, where the collector tells.
+    #[serde(skip)]
+    pub young_before: YoungBytes,
+    #[serde(skip)]
+    pub young_after: YoungBytes,
+}
+
+/// Bytes of the heap that young objects take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct YoungBytes {
+    pub eden: usize,
+    /// Of objects that have survived a collection, but not as many as the tenuring age says.
+    pub survivors: usize,
+}
+
+impl YoungBytes {
+    pub fn all(self) -> usize {
+        self.eden + self.survivors
+    }
 }
 
 /// A snapshot of everything that is counted.
@@ -308,13 +327,14 @@ impl StatsRecorder {
     }
 
     /// Notes the end of a cycle and returns its number, from 0. `bean` indexes the collector's bean names; `used`
-    /// is the memory in use before and after, bytes.
+    /// is the memory in use before and after, bytes, and `young` what of it young objects took.
     pub fn record_cycle(
         &self,
         bean: usize,
         cause: &'static str,
         time: Duration,
         used: (usize, usize),
+        young: (YoungBytes, YoungBytes),
     ) -> u64 {
         let ended = self.uptime();
         let mut inner = self.inner.lock();
@@ -325,6 +345,8 @@ impl StatsRecorder {
             ended_ms: ended.as_millis() as u64,
             used_before_bytes: used.0,
             used_after_bytes: used.1,
+            young_before: young.0,
+            young_after: young.1,
         };
         inner.last[bean] = Some(cycle);
         if inner.footprint.len() < FOOTPRINT_MAX {
@@ -430,7 +452,7 @@ mod tests {
     fn each_cycle_leaves_what_was_in_use() {
         let recorder = StatsRecorder::new();
         for used in [(900, 300), (800, 200)] {
-            recorder.record_cycle(0, "Zeal", Duration::ZERO, used);
+            recorder.record_cycle(0, "Zeal", Duration::ZERO, used, Default::default());
         }
         let used: Vec<(usize, usize)> = recorder
             .footprint()
@@ -444,7 +466,8 @@ mod tests {
     #[test]
     fn cycles_are_kept_while_somebody_wants_them() {
         let recorder = StatsRecorder::new();
-        let run = |bean| _ = recorder.record_cycle(bean, "Zeal", Duration::ZERO, (2, 1));
+        let none = Default::default();
+        let run = |bean| _ = recorder.record_cycle(bean, "Zeal", Duration::ZERO, (2, 1), none);
         run(0);
         recorder.keep_cycles(true);
         (0..ENDED_MAX).for_each(|_| run(1));

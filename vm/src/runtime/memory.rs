@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn ranges_may_overlap_either_way() {
-        let original: Vec<u8> = (0..20_000u32).map(|i| (i * 7919 >> 5) as u8).collect();
+        let original: Vec<u8> = (0..20_000u32).map(|i| ((i * 7919) >> 5) as u8).collect();
         for (from, to) in [(0, 16), (16, 0), (0, 1), (1, 0), (5000, 100), (100, 5000), (0, 10_000)]
         {
             for count in [0, 1, 1023, 1024, 1025, 4096, 9999] {

@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn ranges_are_copied_up_and_down() {
-        let original: Vec<u8> = (0..500u32).map(|i| (i * 7919 >> 3) as u8).collect();
+        let original: Vec<u8> = (0..500u32).map(|i| ((i * 7919) >> 3) as u8).collect();
         for count in (0..100).chain([200, 255, 256]) {
             for distance in [0, 1, 8, 15, 16, 31, 32, 33, 240] {
                 for (from, to) in [(distance, 0), (0, distance)] {

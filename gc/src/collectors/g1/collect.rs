@@ -9,6 +9,7 @@ use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
 use crate::core::inspection;
 use crate::core::outcome::CollectCause;
+use crate::core::stats::YoungBytes;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
@@ -34,6 +35,7 @@ struct Pause {
     number: u64,
     start: Instant,
     used_before: usize,
+    young_before: YoungBytes,
     cause: &'static str,
 }
 
@@ -197,7 +199,8 @@ impl G1 {
         });
         self.allocator.reset(Vec::new());
         self.verify(world, "before the pause");
-        Pause { title, number, start, used_before: core.regions.used_bytes(), cause }
+        let (used_before, young_before) = (core.regions.used_bytes(), self.tables.young_bytes());
+        Pause { title, number, start, used_before, young_before, cause }
     }
 
     fn finish(&self, world: &WorldStopped, pause: Pause, bean: usize) {
@@ -207,7 +210,8 @@ impl G1 {
         self.verify(world, "after the pause");
         core.end_cycle();
         let time = pause.start.elapsed();
-        core.stats.record_cycle(bean, pause.cause, time, (pause.used_before, used));
+        let young = (pause.young_before, self.tables.young_bytes());
+        core.stats.record_cycle(bean, pause.cause, time, (pause.used_before, used), young);
         core.binding().cycle_finished();
         core.options.log.line(LogLevel::Info, "gc", || {
             let (before, after) = (pause.used_before >> 20, used >> 20);

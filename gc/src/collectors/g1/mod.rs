@@ -104,6 +104,7 @@ use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::core::stats::YoungBytes;
 use crate::memory::error::HeapError;
 use crate::memory::region::RegionUse;
 use crate::memory::zeroed::Zeroed;
@@ -343,6 +344,14 @@ impl Collector for G1 {
 
     fn pool(&self) -> &'static str {
         "G1 Old Gen"
+    }
+
+    fn young_pools(&self) -> Option<[&'static str; 2]> {
+        Some(["G1 Eden Space", "G1 Survivor Space"])
+    }
+
+    fn young_bytes(&self) -> YoungBytes {
+        self.tables.young_bytes()
     }
 
     fn title(&self) -> &'static str {

@@ -7,6 +7,7 @@ use super::thread::G1Thread;
 use crate::barrier::satb::{LOG_LENGTH, Logged};
 use crate::collectors::memliner::{AddressCodec, Marks, MemLiner};
 use crate::core::heap_core::HeapCore;
+use crate::core::stats::YoungBytes;
 use crate::memory::mark_bitmap::MarkBitmap;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -158,6 +159,20 @@ impl Tables {
         let regions = self.core.regions.iter();
         let objects = regions.filter(|(_, region)| region.usage() == RegionUse::Objects);
         objects.map(|(id, _)| (id, self.kind(id)))
+    }
+
+    /// Bytes up to the tops of young regions. Any thread; without a pause the kinds change meanwhile.
+    pub fn young_bytes(&self) -> YoungBytes {
+        let mut bytes = YoungBytes::default();
+        for (id, kind) in self.in_use() {
+            let top = self.core.regions.region(id).top();
+            match kind {
+                Kind::Eden => bytes.eden += top,
+                Kind::Survivor => bytes.survivors += top,
+                Kind::Old | Kind::Humongous => {}
+            }
+        }
+        bytes
     }
 
     #[inline]

@@ -106,8 +106,13 @@ impl Mako {
         self.core.end_cycle();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
-        let number =
-            self.core.stats.record_cycle(0, order.cause.title(), time, (used_before, used));
+        let number = self.core.stats.record_cycle(
+            0,
+            order.cause.title(),
+            time,
+            (used_before, used),
+            Default::default(),
+        );
         let mib = |bytes: usize| bytes >> 20;
         self.core.options.log.line(LogLevel::Info, "gc", || {
             format!(

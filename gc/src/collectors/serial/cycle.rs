@@ -66,7 +66,13 @@ impl<C: SlotCodec> Serial<C> {
         }
         inspection::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
-        core.stats.record_cycle(0, cause.title(), start.elapsed(), (used_before, used));
+        core.stats.record_cycle(
+            0,
+            cause.title(),
+            start.elapsed(),
+            (used_before, used),
+            Default::default(),
+        );
         core.binding().cycle_finished();
         log.line(LogLevel::Info, "gc", || {
             let committed = core.regions.committed_count() * core.geometry.region_bytes();

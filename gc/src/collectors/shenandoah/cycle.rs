@@ -427,7 +427,7 @@ impl Shenandoah {
         self.core.end_cycle();
         self.core.binding().cycle_finished();
         let used = (used_before, used);
-        self.core.stats.record_cycle(0, cause.title(), start.elapsed(), used);
+        self.core.stats.record_cycle(0, cause.title(), start.elapsed(), used, Default::default());
     }
 
     fn note_end(&self, start: Instant, ending: Ending) {

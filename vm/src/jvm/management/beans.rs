@@ -1,7 +1,7 @@
 //! Memory: pools, collectors, usage.
 //!
-//! There are three pools, under names that dashboards know: the heap's, which the collector names; `CodeCache`; and
-//! `Metaspace`, which is the C heap, where classes lie and everything else of the VM.
+//! Pools have names that dashboards know. The heap's are the collector's: one, or one each for eden, survivors and old
+//! objects. `CodeCache` is one, and `Metaspace`, which is the C heap, where classes lie and everything else of the VM.
 
 use super::low_memory::LowMemory;
 use super::notifications::Notifications;
@@ -12,7 +12,7 @@ use crate::loading::{call, initialize, lookup, strings};
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::{Handle, JResult, KlassRef};
 use classfile::symbol::Symbol;
-use gc::core::stats::CollectorCounters;
+use gc::core::stats::{CollectorCounters, LastCycle, YoungBytes};
 use gc::object::ObjectRef;
 use libc::c_char;
 use std::sync::OnceLock;
@@ -27,8 +27,8 @@ pub struct Beans {
     managers: OnceLock<Vec<usize>>,
     pub(super) low_memory: LowMemory,
     pub(super) notifications: Notifications,
-    /// Largest heap use that was observed, bytes.
-    heap_peak: AtomicUsize,
+    /// Largest use of each pool of the heap that was observed, bytes.
+    peaks: [AtomicUsize; HEAP_POOLS],
 }
 
 pub extern "C" fn memory_pools(env: Env, manager: jobject) -> jobjectArray {
@@ -38,9 +38,12 @@ pub extern "C" fn memory_pools(env: Env, manager: jobject) -> jobjectArray {
         if manager.is_null() {
             return array(t, class, pools);
         }
-        let own = position(t, managers(t)?, manager);
-        let pool = own.map_or(Pool::Heap as usize, |index| Pool::Heap as usize + 1 + index);
-        array(t, class, &pools[pool..pool + 1])
+        let of_heap = pools.len() - MANAGERS.len();
+        match position(t, managers(t)?, manager) {
+            Some(index) => array(t, class, &pools[of_heap + index..of_heap + index + 1]),
+            // Every collector manages the whole heap.
+            None => array(t, class, &pools[..of_heap]),
+        }
     })
 }
 
@@ -52,8 +55,9 @@ pub extern "C" fn memory_managers(env: Env, pool: jobject) -> jobjectArray {
             return array(t, class, &[collectors, managers].concat());
         }
         match pool_of(t, pool)? {
-            Pool::Heap => array(t, class, collectors),
-            other => array(t, class, &managers[other as usize - 1..other as usize]),
+            Pool::Code => array(t, class, &managers[..1]),
+            Pool::Native => array(t, class, &managers[1..]),
+            Pool::Eden | Pool::Survivors | Pool::Heap => array(t, class, collectors),
         }
     })
 }
@@ -70,12 +74,12 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
         let factory = objects::boot_class(t, "sun/management/ManagementFactoryHelper")?;
         let descriptor = "(Ljava/lang/String;ZJJ)Ljava/lang/management/MemoryPoolMXBean;";
         let mut made = Vec::new();
-        for pool in POOLS {
-            let is_heap = pool == Pool::Heap;
+        for pool in Pool::all(t.vm) {
             let name = strings::from_str(t, pool.name(t.vm))?;
             // Thresholds of -1: not supported; of 0: not set.
-            let limit = if is_heap { 0 } else { -1i64 as u64 };
-            let arguments = [name.address() as u64, u64::from(is_heap), limit, 0, limit, 0];
+            let limit = if *pool == Pool::Heap { 0 } else { -1i64 as u64 };
+            let is_heap = u64::from(pool.is_heap());
+            let arguments = [name.address() as u64, is_heap, limit, 0, limit, 0];
             let pool = call::call_static(t, factory, "createMemoryPool", descriptor, &arguments)?;
             made.push(keep(t, pool));
         }
@@ -133,35 +137,72 @@ fn keep(t: &JavaThread, word: u64) -> usize {
 
 /// One of the pools.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pool {
+pub(super) enum Pool {
+    Eden,
+    Survivors,
+    /// The heap without the two above, which not every collector has.
     Heap,
     Code,
     Native,
 }
 
-const POOLS: [Pool; 3] = [Pool::Heap, Pool::Code, Pool::Native];
-
 impl Pool {
-    fn name(self, vm: &Vm) -> &'static str {
+    /// Those of a VM, in the order in which the class library sees them.
+    fn all(vm: &Vm) -> &'static [Pool] {
+        const ALL: [Pool; 5] = [Pool::Eden, Pool::Survivors, Pool::Heap, Pool::Code, Pool::Native];
+        match vm.heap.young_pool_names() {
+            Some(_) => &ALL,
+            None => &ALL[2..],
+        }
+    }
+
+    fn is_heap(self) -> bool {
+        matches!(self, Pool::Eden | Pool::Survivors | Pool::Heap)
+    }
+
+    /// What the pool has of `used` bytes of the heap, `young` of which are young; `None` if it is no pool of the heap.
+    pub(super) fn part_of(self, used: usize, young: YoungBytes) -> Option<usize> {
         match self {
+            Pool::Eden => Some(young.eden),
+            Pool::Survivors => Some(young.survivors),
+            Pool::Heap => Some(used.saturating_sub(young.all())),
+            Pool::Code | Pool::Native => None,
+        }
+    }
+
+    fn name(self, vm: &Vm) -> &'static str {
+        let young = |index: usize| vm.heap.young_pool_names().expect("a pool of its own")[index];
+        match self {
+            Pool::Eden => young(0),
+            Pool::Survivors => young(1),
             Pool::Heap => vm.heap.pool_name(),
             Pool::Code => "CodeCache",
             Pool::Native => "Metaspace",
         }
     }
 
-    fn usage(self, vm: &Vm) -> Usage {
+    pub(super) fn usage(self, vm: &Vm) -> Usage {
         match self {
-            Pool::Heap => Usage::heap(vm),
             Pool::Code => Usage::code(vm),
             Pool::Native => Usage::native(),
+            Pool::Eden | Pool::Survivors | Pool::Heap => {
+                let young = vm.heap.young_bytes();
+                let used = self.part_of(vm.heap.used_bytes(), young).expect("a pool of the heap");
+                vm.jvm.beans.peaks[self as usize].fetch_max(used, Ordering::Relaxed);
+                match self {
+                    Pool::Heap => Usage::heap(vm).without(young.all()),
+                    // They may become as large as the heap: that is not theirs to say.
+                    _ => Usage { init: 0, used: 0, committed: 0, max: -1 },
+                }
+                .with_used(used)
+            }
         }
     }
 }
 
 fn pool_of(t: &JavaThread, pool: jobject) -> JResult<Pool> {
     // Native code passes only beans that were made here.
-    Ok(position(t, pools(t)?, pool).map_or(Pool::Native, |index| POOLS[index]))
+    Ok(position(t, pools(t)?, pool).map_or(Pool::Native, |index| Pool::all(t.vm)[index]))
 }
 
 /// Which of these references is to the same object.
@@ -200,23 +241,29 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
         let pool = pool_of(t, pool)?;
         let now = pool.usage(t.vm);
-        if pool != Pool::Heap {
-            return now.object(t);
+        match t.vm.jvm.beans.peaks.get(pool as usize) {
+            Some(peak) => now.with_used(peak.load(Ordering::Relaxed)).object(t),
+            None => now.object(t),
         }
-        now.with_used(t.vm.jvm.beans.heap_peak.load(Ordering::Relaxed)).object(t)
     })
 }
 
 /// The usage after the last collection, or null for pools that are not collected.
 pub extern "C" fn collection_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
-        if pool_of(t, pool)? != Pool::Heap {
+        let pool = pool_of(t, pool)?;
+        if !pool.is_heap() {
             return Ok(ObjectRef::NULL);
         }
-        let beans = 0..t.vm.heap.collector_beans().len();
-        let last = beans.filter_map(|bean| t.vm.heap.last_cycle(bean)).max_by_key(|c| c.ended_ms);
-        Usage::heap(t.vm).with_used(last.map_or(0, |cycle| cycle.used_after_bytes)).object(t)
+        let used = collected(t.vm).and_then(|c| pool.part_of(c.used_after_bytes, c.young_after));
+        pool.usage(t.vm).with_used(used.unwrap_or(0)).object(t)
     })
+}
+
+/// The last cycle of any collector.
+pub(super) fn collected(vm: &Vm) -> Option<LastCycle> {
+    let beans = 0..vm.heap.collector_beans().len();
+    beans.filter_map(|bean| vm.heap.last_cycle(bean)).max_by_key(|cycle| cycle.ended_ms)
 }
 
 pub extern "C" fn memory_usage(env: Env, is_heap: jboolean) -> jobject {
@@ -240,7 +287,6 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn heap(vm: &Vm) -> Usage {
         let used = vm.heap.used_bytes();
-        vm.jvm.beans.heap_peak.fetch_max(used, Ordering::Relaxed);
         Usage {
             init: vm.options.heap.initial_bytes as i64,
             used: used as i64,
@@ -273,6 +319,12 @@ impl Usage {
         }
     }
 
+    /// What remains when other pools have `bytes` of it.
+    fn without(self, bytes: usize) -> Usage {
+        let rest = |all: i64| (all - bytes as i64).max(0);
+        Usage { used: rest(self.used), committed: rest(self.committed), ..self }
+    }
+
     /// The same with another use, which may be of the past.
     pub(super) fn with_used(self, used: usize) -> Usage {
         let used = used as i64;
@@ -293,19 +345,26 @@ impl Usage {
 }
 
 /// Resets a peak; other statistics are not collected.
-pub extern "C" fn reset_statistic(env: Env, _object: jvalue, kind: jint) -> jboolean {
+pub extern "C" fn reset_statistic(env: Env, object: jvalue, kind: jint) -> jboolean {
     let vm = env.thread().vm;
     match kind {
         PEAK_THREADS => vm.threads.peak.store(vm.threads.count(), Ordering::Relaxed),
-        PEAK_POOL_USAGE => {
-            vm.jvm.beans.heap_peak.store(vm.heap.used_bytes(), Ordering::Relaxed);
-        }
+        PEAK_POOL_USAGE => env.enter(|t| {
+            // SAFETY: for this kind the argument is the pool.
+            let pool = pool_of(t, unsafe { object.l })?;
+            if let Some(peak) = t.vm.jvm.beans.peaks.get(pool as usize) {
+                peak.store(0, Ordering::Relaxed);
+                // Is the largest again.
+                pool.usage(t.vm);
+            }
+            Ok(())
+        }),
         _ => return 0,
     }
     1
 }
 
-/// Only called for the heap's pool: no other has thresholds.
+/// Only called for [`Pool::Heap`]: no other has thresholds.
 pub extern "C" fn set_pool_sensor(env: Env, _pool: jobject, kind: jint, sensor: jobject) {
     env.enter(|t| {
         t.vm.jvm.beans.low_memory.set_sensor(t, kind, sensor);
@@ -372,13 +431,13 @@ pub extern "C" fn last_gc(env: Env, manager: jobject, stat: *mut LastGc) {
             return Ok(());
         };
         let sides = [
-            (stat.usage_before, last.used_before_bytes),
-            (stat.usage_after, last.used_after_bytes),
+            (stat.usage_before, last.used_before_bytes, last.young_before),
+            (stat.usage_after, last.used_after_bytes, last.young_after),
         ];
-        for (array, used) in sides {
+        for (array, used, young) in sides {
             let array = entry::non_null(t, array)?;
-            let usages = usages(t, used)?;
-            for i in 0..array.get().array_length().min(POOLS.len()) {
+            let usages = usages(t, used, young)?;
+            for i in 0..array.get().array_length().min(usages.get().array_length()) {
                 let usage = t.load_element(usages.get(), i);
                 t.store_element(array.get(), i, usage);
             }
@@ -397,12 +456,13 @@ pub extern "C" fn last_gc(env: Env, manager: jobject, stat: *mut LastGc) {
 }
 
 /// `MemoryUsage[]` of all pools, with this use of the heap.
-pub(super) fn usages(t: &JavaThread, heap_used: usize) -> JResult<Handle> {
+pub(super) fn usages(t: &JavaThread, heap_used: usize, young: YoungBytes) -> JResult<Handle> {
     let mut usages = Vec::new();
-    for pool in POOLS {
-        let usage = match pool {
-            Pool::Heap => Usage::heap(t.vm).with_used(heap_used),
-            other => other.usage(t.vm),
+    for pool in Pool::all(t.vm) {
+        let now = pool.usage(t.vm);
+        let usage = match pool.part_of(heap_used, young) {
+            Some(used) => now.with_used(used),
+            None => now,
         };
         usages.push(t.root(usage.object(t)?));
     }
@@ -422,9 +482,11 @@ pub extern "C" fn set_notification(env: Env, manager: jobject, enabled: jboolean
     })
 }
 
-/// Those of `POOLS` behind the first.
+/// Of `Pool::Code` and `Pool::Native`, which come last.
 const MANAGERS: [&str; 2] = ["CodeCacheManager", "Metaspace Manager"];
 const PAGE_BYTES: usize = 4096;
+/// Eden, survivors and the rest.
+const HEAP_POOLS: usize = 3;
 
 const PEAK_THREADS: jint = 801;
 const PEAK_POOL_USAGE: jint = 805;

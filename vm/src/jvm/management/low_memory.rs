@@ -5,8 +5,8 @@
 //! when its limit is crossed upwards, and cleared when it is crossed downwards. Use after a collection is looked
 //! at once for each collection.
 
-use super::beans::Usage;
-use super::notifications;
+use super::beans::Pool;
+use super::{beans, notifications};
 use crate::ffi::entry;
 use crate::ffi::types::{jint, jlong, jobject};
 use crate::loading::call;
@@ -17,7 +17,7 @@ use gc::object::ObjectRef;
 use parking_lot::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Of the heap's pool.
+/// Of the pool of the heap, without those of young objects.
 #[derive(Default)]
 pub struct LowMemory {
     state: Mutex<State>,
@@ -144,10 +144,12 @@ fn watch(t: &JavaThread) -> JResult<()> {
     let low_memory = &t.vm.jvm.beans.low_memory;
     loop {
         t.safely(|| low_memory.wait());
-        let beans = 0..t.vm.heap.collector_beans().len();
-        let last = beans.filter_map(|bean| t.vm.heap.last_cycle(bean)).max_by_key(|c| c.ended_ms);
-        let collected = last.map(|cycle| (cycle.ended_ms, cycle.used_after_bytes as i64));
-        for event in low_memory.look(t.vm.heap.used_bytes() as i64, collected) {
+        let part =
+            |used, young| Pool::Heap.part_of(used, young).expect("a pool of the heap") as i64;
+        let collected = beans::collected(t.vm)
+            .map(|cycle| (cycle.ended_ms, part(cycle.used_after_bytes, cycle.young_after)));
+        let used = part(t.vm.heap.used_bytes(), t.vm.heap.young_bytes());
+        for event in low_memory.look(used, collected) {
             let _scope = t.scope();
             // If a listener throws, its event is dropped, and the next ones are still due.
             if let Err(thrown) = tell(t, &event) {
@@ -164,7 +166,7 @@ fn tell(t: &JavaThread, event: &Event) -> JResult<()> {
         call::call_virtual(t, sensor, "clear", "()V", &[])?;
         return Ok(());
     }
-    let usage = t.root(Usage::heap(t.vm).with_used(event.used as usize).object(t)?);
+    let usage = t.root(Pool::Heap.usage(t.vm).with_used(event.used as usize).object(t)?);
     let klass = t.klass_of(sensor.get());
     let trigger = call::find(klass, "trigger", "(ILjava/lang/management/MemoryUsage;)V");
     let word = |object: ObjectRef| object.address() as u64;

@@ -81,8 +81,8 @@ fn info(t: &JavaThread, bean: Handle, cycle: &LastCycle) -> JResult<Handle> {
     let descriptor = "()Lcom/sun/management/internal/GcInfoBuilder;";
     let builder = call::call_virtual(t, bean, "getGcInfoBuilder", descriptor, &[])?;
     let builder = t.root(gc::object::ObjectRef::from_address(builder as usize));
-    let before = beans::usages(t, cycle.used_before_bytes)?;
-    let after = beans::usages(t, cycle.used_after_bytes)?;
+    let before = beans::usages(t, cycle.used_before_bytes, cycle.young_before)?;
+    let after = beans::usages(t, cycle.used_after_bytes, cycle.young_after)?;
     // One thread collects.
     let threads = t.root(boxes::wrap(t, BasicType::Int, 1)?);
     let attributes = objects::array_of(t, t.vm.known.classes.object(), &[threads])?;

@@ -187,7 +187,13 @@ impl Mako {
             core.end_cycle();
             core.binding().cycle_finished();
             let time = start.elapsed();
-            let number = core.stats.record_cycle(1, cause.title(), time, (used_before, used));
+            let number = core.stats.record_cycle(
+                1,
+                cause.title(),
+                time,
+                (used_before, used),
+                Default::default(),
+            );
             core.options.log.line(LogLevel::Info, "gc", || {
                 let (before, after) = (used_before >> 20, used >> 20);
                 let all = core.geometry.heap_bytes() >> 20;
