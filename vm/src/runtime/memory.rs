@@ -3,9 +3,9 @@
 /// Copies `bytes` bytes, with any overlap. Elements of a width to which both ranges are aligned do not tear: `memmove`
 /// moves aligned ranges by whole words on this machine.
 ///
-/// Long ranges are copied in pieces. The C library copies 2 KB and more by `rep movsb`, which takes up to 25 times longer
-/// on some CPUs (AMD Zen 3 and 4) where the target lies 1 to 31 bytes behind the source modulo 4096: so do neighbouring
-/// arrays of 4 KB, 8 KB, 16 KB, whose headers lie between.
+/// Long ranges are copied in pieces. The C library copies 2 KB and more by `rep movsb`, which takes up to 25 times
+/// longer on some CPUs (AMD Zen 3 and 4) where the target lies 1 to 31 bytes behind the source modulo 4096: so do
+/// neighbouring arrays of 4 KB, 8 KB, 16 KB, whose headers lie between.
 ///
 /// # Safety
 /// Both ranges are readable and writable.
