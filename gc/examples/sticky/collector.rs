@@ -194,14 +194,8 @@ impl Sticky {
         self.verify(world, "after the cycle");
         inspection::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
-        let used = core.regions.used_bytes();
-        core.stats.record_cycle(
-            0,
-            cause.title(),
-            start.elapsed(),
-            (before, used),
-            Default::default(),
-        );
+        let (time, used) = (start.elapsed(), core.regions.used_bytes());
+        core.stats.record_cycle(0, cause.title(), time, (before, used), Default::default());
         core.stats.count("full_cycles", is_full.into());
         core.binding().cycle_finished();
         core.options.log.line(LogLevel::Info, "gc", || {
