@@ -240,10 +240,8 @@ mod tests {
         });
         // Threads may ask for one part at the same moment in several slots, and it is populated for each; nothing
         // happens then the second time.
-        assert!(
-            populated[1..].iter().all(|count| (1..=80).contains(&count.load(Ordering::SeqCst)))
-        );
-        assert_eq!(populated[0].load(Ordering::SeqCst), 1);
+        let counts: Vec<usize> = populated.iter().map(|n| n.load(Ordering::SeqCst)).collect();
+        assert!(counts.iter().all(|count| (1..=80).contains(count)), "{counts:?}");
     }
 
     #[test]
