@@ -15,7 +15,7 @@ mod resources;
 mod say;
 pub mod units;
 
-pub use clock::now_ns;
+pub use clock::{now_ns, since_epoch};
 pub use container::{Container, MemoryLimit, MemoryRoom};
 pub use die::die;
 pub use patience::{Patience, waiting_ns};

@@ -78,8 +78,8 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     crate::jvm::stats::serve(vm)?;
     let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;
     vm.natives.open_boot_libraries(&vm.options.java_home)?;
-    let patches = ModulePatches::open(&vm.options.properties, &vm.options.java_home);
-    vm.module_patches.get_or_init(|| patches);
+    let Options { properties, java_home, .. } = &vm.options;
+    vm.module_patches.get_or_init(|| ModulePatches::open(properties, java_home));
     classes::load(t)?;
     let append = vm.options.boot_class_path_append.as_deref();
     vm.appended.get_or_init(|| AppendedPath::open(append, &vm.options.java_home));

@@ -5,12 +5,12 @@ use crate::options::Options;
 use crate::runtime::headers::array_base;
 use crate::runtime::klass::{Klass, KlassRef};
 use crate::runtime::loader::LoaderData;
+use base::since_epoch;
 use gc::heap::Heap;
 use gc::object::{KLASS_ID_MAX, KlassId, RootSlot};
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
 pub struct Vm {
@@ -80,8 +80,7 @@ impl Vm {
 
     /// Milliseconds since 1970 at which the VM was started.
     pub fn started_at_ms(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        now.saturating_sub(self.started.elapsed()).as_millis() as i64
+        since_epoch().saturating_sub(self.started.elapsed()).as_millis() as i64
     }
 
     /// Seconds since the VM was made.

@@ -15,7 +15,7 @@ use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, LoaderData};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ClassFile};
-use gc::object::log::{LogLevel, LogLine};
+use gc::object::log::LogLevel;
 use gc::object::{KLASS_ID_MAX, ObjectRef};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
@@ -170,8 +170,7 @@ fn instrumented(t: &JavaThread, type_id: u64, parent: KlassRef, bytes: &[u8]) ->
         Ok(new) => (!new.is_empty()).then_some(new),
         Err(thrown) => {
             let message = format!("no instrumentation of an event class: {}", describe(t, thrown));
-            let tags = "jfr,system";
-            t.vm.options.log.line(LogLine { level: LogLevel::Warning, tags, message: &message });
+            super::log(t, LogLevel::Warning, &message);
             None
         }
     }

@@ -35,7 +35,7 @@ pub use writers::ThreadRecorder;
 
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, LoaderData};
-use base::now_ns;
+use base::{now_ns, since_epoch};
 use buffer::Buffer;
 use chunk::{Chunk, Metadata, Moment};
 use classes::{EventClasses, Extended};
@@ -52,7 +52,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The flight recorder of a VM. Unless they say otherwise, methods are for running threads, and are no safepoints.
 #[derive(Default)]
@@ -387,11 +386,14 @@ impl Recorder {
     /// A file that cannot be written: the log says so. Any state.
     fn report(&self, t: &JavaThread, result: io::Result<()>) {
         if let Err(error) = result {
-            let message = format!("Unable to write the recording: {error}");
-            let (level, tags) = (LogLevel::Error, "jfr,system");
-            t.vm.options.log.line(LogLine { level, tags, message: &message });
+            log(t, LogLevel::Error, &format!("Unable to write the recording: {error}"));
         }
     }
+}
+
+/// A line about the recorder itself. Any state.
+fn log(t: &JavaThread, level: LogLevel, message: &str) {
+    t.vm.options.log.line(LogLine { level, tags: "jfr,system", message });
 }
 
 impl Session {
@@ -415,8 +417,7 @@ impl Session {
 
     /// Later than any moment that was given before, ns since 1970.
     fn unique_now(&mut self) -> u64 {
-        let now =
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        let now = since_epoch().as_nanos() as u64;
         self.last_epoch_ns = now.max(self.last_epoch_ns + 1);
         self.last_epoch_ns
     }

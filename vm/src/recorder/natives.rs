@@ -429,8 +429,7 @@ fn subscribe_log(t: &JavaThread, args: Arguments) -> JResult<u64> {
 fn abort(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let message = args.object(1);
     let message = if message.is_null() { String::new() } else { strings::to_text(t, message) };
-    let (level, tags) = (LogLevel::Error, "jfr,system");
-    t.vm.options.log.line(LogLine { level, tags, message: &message });
+    super::log(t, LogLevel::Error, &message);
     exit::halt(t, 1)
 }
 
@@ -439,8 +438,7 @@ fn uncaught(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let thrown: ObjectRef = args.object(2);
     if !thrown.is_null() {
         let message = format!("uncaught exception: {}", t.klass_of(thrown).java_name());
-        let (level, tags) = (LogLevel::Error, "jfr,system");
-        t.vm.options.log.line(LogLine { level, tags, message: &message });
+        super::log(t, LogLevel::Error, &message);
     }
     Ok(0)
 }

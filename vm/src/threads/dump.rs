@@ -14,7 +14,7 @@ use gc::core::inspection::StoppedHeap;
 use gc::object::ObjectRef;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Every live `Thread` object, in handles. No safepoint.
 pub fn all_threads(t: &JavaThread) -> Vec<Handle> {
@@ -173,7 +173,7 @@ fn heading(t: &JavaThread, seen: &[Seen]) -> String {
 
 /// `2026-11-28 15:04:05`, in the time zone of the process.
 pub fn local_time() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let now = base::since_epoch().as_secs();
     // SAFETY: a tm of zero bytes is one; localtime_r writes it.
     let tm = unsafe {
         let mut tm: libc::tm = std::mem::zeroed();

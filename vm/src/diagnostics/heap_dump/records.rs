@@ -10,7 +10,6 @@
 //! own: its length is known.
 
 use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes a dump. After the first error nothing is written any more; [`end`](Self::end) returns it.
 pub struct Records {
@@ -24,7 +23,7 @@ pub struct Records {
 
 impl Records {
     pub fn new(out: Box<dyn Write + Send>) -> Records {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+        let now = base::since_epoch().as_millis();
         let mut records = Records {
             out,
             segment: Vec::with_capacity(SEGMENT_BYTES),

@@ -6,7 +6,6 @@ use super::region::{Region, Units, Variability};
 use crate::machine::Vm;
 use crate::options::identity::{VM_NAME, VM_VENDOR, library_version, vm_info, vm_version};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Adds the counters, and starts the thread that brings them up to date. Where it cannot be started, they stay as they
 /// are.
@@ -80,12 +79,11 @@ impl Sampler {
             Some((region.long(name, units, variability, 0)?, read))
         };
         let constant = |name, units, value| region.long(name, units, Variability::Constant, value);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
-        let uptime = vm.started.elapsed().as_millis();
+        let now = base::since_epoch().as_millis() as i64;
         constant("sun.os.hrt.frequency", Units::Hertz, NANOS);
-        constant("sun.rt.createVmBeginTime", Units::None, (now - uptime.min(now)) as i64);
-        constant("sun.rt.createVmEndTime", Units::None, now as i64);
-        constant("sun.rt.vmInitDoneTime", Units::None, now as i64);
+        constant("sun.rt.createVmBeginTime", Units::None, vm.started_at_ms());
+        constant("sun.rt.createVmEndTime", Units::None, now);
+        constant("sun.rt.vmInitDoneTime", Units::None, now);
         constant("sun.rt.jvmVersion", Units::None, 17 << 24);
         constant("sun.gc.policy.collectors", Units::None, 2);
         constant("sun.gc.policy.generations", Units::None, 2);

@@ -1,8 +1,9 @@
 //! What stands before the text of a log line: `[0.014s][info][gc]`.
 
+use base::since_epoch;
 use gc::object::log::LogLevel;
 use std::fmt::Write;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// One decorator, in the order in which they are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,10 +120,6 @@ fn level_name(level: LogLevel) -> &'static str {
         LogLevel::Warning => "warning",
         LogLevel::Error => "error",
     }
-}
-
-fn since_epoch() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The clock of `System.nanoTime`.
