@@ -24,6 +24,15 @@ pub enum KlassLayout {
     PrimitiveArray { base: u32, log2_bytes: u8 },
 }
 
+/// What keeps a class: the unit in which the VM unloads classes. Any number that the VM chooses; those of
+/// [`HolderId::PERMANENT`] never go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HolderId(pub u32);
+
+impl HolderId {
+    pub const PERMANENT: HolderId = HolderId(0);
+}
+
 /// How a class descends from `java.lang.ref.Reference` (JDK `java.lang.ref`, package documentation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
@@ -108,8 +117,13 @@ impl LayoutTable {
         LayoutTable { chunks, next: Mutex::new(1) }
     }
 
-    /// Registers a layout and returns its id. Panics when there are [`KLASS_ID_MAX`] already.
+    /// As [`register_of`](Self::register_of), of a class that never goes.
     pub fn register(&self, layout: KlassLayout) -> KlassId {
+        self.register_of(HolderId::PERMANENT, layout)
+    }
+
+    /// Registers a layout and returns its id. Panics when there are [`KLASS_ID_MAX`] already.
+    pub fn register_of(&self, holder: HolderId, layout: KlassLayout) -> KlassId {
         let mut next = self.next.lock();
         let id = *next;
         assert!(id <= KLASS_ID_MAX, "more than {KLASS_ID_MAX} classes");
@@ -120,7 +134,8 @@ impl LayoutTable {
         }
         // SAFETY: the chunk was made above or earlier and is freed only when the table is dropped.
         let chunk = unsafe { &*slot.load(Ordering::Relaxed) };
-        assert!(chunk[id as usize % CHUNK_LAYOUTS].set(layout).is_ok(), "layout {id} set twice");
+        let record = Record { layout, holder };
+        assert!(chunk[id as usize % CHUNK_LAYOUTS].set(record).is_ok(), "layout {id} set twice");
         *next = id + 1;
         KlassId(id)
     }
@@ -134,6 +149,17 @@ impl LayoutTable {
     /// As [`layout`](Self::layout), for ids that may be wrong (heap verification, peers).
     #[inline]
     pub fn find(&self, klass: KlassId) -> Option<&KlassLayout> {
+        self.record(klass).map(|record| &record.layout)
+    }
+
+    /// What holds a registered class. Panics on an id that was never registered.
+    #[inline]
+    pub fn holder(&self, klass: KlassId) -> HolderId {
+        self.record(klass).unwrap_or_else(|| panic!("no holder for {klass:?}")).holder
+    }
+
+    #[inline]
+    fn record(&self, klass: KlassId) -> Option<&Record> {
         let chunk = self.chunks.get(klass.0 as usize / CHUNK_LAYOUTS)?.load(Ordering::Acquire);
         if chunk.is_null() {
             return None;
@@ -170,4 +196,9 @@ impl Drop for LayoutTable {
 const CHUNK_LAYOUTS: usize = 4096;
 const CHUNKS: usize = (KLASS_ID_MAX as usize + 1) / CHUNK_LAYOUTS;
 
-type Chunk = [OnceLock<KlassLayout>; CHUNK_LAYOUTS];
+type Chunk = [OnceLock<Record>; CHUNK_LAYOUTS];
+
+struct Record {
+    layout: KlassLayout,
+    holder: HolderId,
+}

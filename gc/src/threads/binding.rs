@@ -1,5 +1,6 @@
 //! The VM's duties to the collector.
 
+use crate::object::layout::HolderId;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
 
@@ -15,6 +16,24 @@ pub trait VmBinding: Send + Sync {
 
     /// Every strong off-heap slot: class mirrors, resolved constants, global handles, VM singletons.
     fn visit_strong_slots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot));
+
+    /// As `visit_strong_slots`, without those that [`visit_holder_slots`](Self::visit_holder_slots) visits: the roots
+    /// of a marking that may find classes dead.
+    fn visit_permanent_slots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.visit_strong_slots(world, visit);
+    }
+
+    /// The slots of one holder of classes, which are strong while it is alive: mirrors, resolved constants, its loader.
+    /// Also while the world is running: what a slot held when the marking began is still there, or null.
+    fn visit_holder_slots(&self, _holder: HolderId, _visit: &mut dyn FnMut(&RootSlot)) {}
+
+    /// The holders whose methods are on the stacks of threads, or which the VM needs for another reason.
+    fn visit_holders_in_use(&self, _world: &WorldStopped, _visit: &mut dyn FnMut(HolderId)) {}
+
+    /// Once at the end of a marking that began with `visit_permanent_slots`, after weak slots were emptied and before
+    /// any object is freed or moved: the VM forgets the holders that are not alive, with their classes and slots. A
+    /// holder that was made since the marking began is alive.
+    fn unload(&self, _world: &WorldStopped, _is_alive: &dyn Fn(HolderId) -> bool) {}
 
     /// Every weak off-heap slot: interned strings, weak global handles, monitors. The collector empties
     /// (zeroes) those whose object died, after soft, weak and final references were processed.

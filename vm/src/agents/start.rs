@@ -110,7 +110,7 @@ fn run(
 fn instrumentation(t: &JavaThread) -> JResult<Handle> {
     let implementation = objects::boot_class(t, IMPLEMENTATION)?;
     let instrumentation = t.root(allocate::new_instance(t, implementation)?);
-    let slot = t.vm.boot_loader.roots.lock().take();
+    let slot = t.vm.boot_loader.holder.roots.lock().take();
     t.store_root(slot, instrumentation.get());
     let number = t.vm.agents.add(slot) as u64;
     let constructor = call::find(implementation, "<init>", "(JZZ)V");

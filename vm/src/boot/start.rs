@@ -11,11 +11,13 @@ use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
 use crate::machine::{JavaThread, Vm};
 use crate::options::Options;
+use crate::runtime::ClassHolder;
 use crate::runtime::headers;
 use crate::runtime::loader::{BOOT_ID, LoaderData};
 use crate::threads;
 use gc::heap::Heap;
 use gc::object::RootSlot;
+use gc::object::layout::HolderId;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -37,7 +39,10 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     times.end("Genesis");
     let slot_bytes = heap.barriers().slot_bytes();
     headers::set_compact(options.compact_headers);
-    let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
+    let boot_loader: &'static LoaderData = {
+        let holder = Box::leak(Box::new(ClassHolder::new(HolderId::PERMANENT)));
+        Box::leak(Box::new(LoaderData::new(BOOT_ID, holder)))
+    };
     let jit = Jit::new(&options.jit);
     let diagnostics = Diagnostics::new(&options);
     let vm: &'static Vm = Box::leak(Box::new(Vm {

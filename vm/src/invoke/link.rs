@@ -71,7 +71,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
         }
         Err(thrown) if errors::pending_is(t, "java/lang/LinkageError") => {
             if !is_resolved() {
-                let kept = pool.error_slot(index as u32, &holder.loader.roots);
+                let kept = pool.error_slot(index as u32, &holder.holder.roots);
                 return Err(keep_first(t, kept, publishing, thrown));
             }
             t.take_pending(thrown);

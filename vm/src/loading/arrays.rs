@@ -95,14 +95,19 @@ fn make(
         KlassKind::ObjectArray { component } => component.id.0,
         _ => 0,
     };
+    let holder = match &kind {
+        KlassKind::ObjectArray { component } => component.holder,
+        _ => loader.holder,
+    };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
-        id: t.vm.heap.layouts().register(layout),
+        id: t.vm.heap.layouts().register_of(holder.id, layout),
         name,
         loader,
+        holder,
         flags: access | AccessFlags::FINAL | AccessFlags::ABSTRACT,
         super_klass: is_array.then(|| classes.object()),
         kind,
-        mirror: loader.roots.lock().take(),
+        mirror: holder.roots.lock().take(),
         array_of_this: OnceLock::new(),
         display: [None; DISPLAY],
         depth: is_array.into(),

@@ -10,7 +10,7 @@ use crate::runtime::headers::first_field;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
-use crate::runtime::{Field, Handle, JResult, Klass, KlassRef, LoaderData, Method};
+use crate::runtime::{ClassHolder, Field, Handle, JResult, Klass, KlassRef, LoaderData, Method};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use classfile::{MethodInfo, MethodMarks};
@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize}
 pub struct Parts {
     pub file: ClassFile,
     pub loader: &'static LoaderData,
+    pub holder: &'static ClassHolder,
     pub super_klass: Option<KlassRef>,
     pub interfaces: Box<[KlassRef]>,
     pub is_hidden: bool,
@@ -35,11 +36,11 @@ pub struct Parts {
 pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
     let shape = Shape::compute(t, &parts);
     let layout = shape.layout(t, &parts.file);
-    let id = t.vm.heap.layouts().register(layout);
-    let Parts { file, loader, super_klass, interfaces, is_hidden, .. } = parts;
+    let Parts { file, loader, holder, super_klass, interfaces, is_hidden, .. } = parts;
+    let id = t.vm.heap.layouts().register_of(holder.id, layout);
     let name = file.name;
     let flags = file.access_flags;
-    let mut roots = loader.roots.lock();
+    let mut roots = holder.roots.lock();
     let instance = InstanceKlass {
         pool: RuntimePool::new(&file.constant_pool, &mut roots),
         has_finalizer: has_finalizer(&file, super_klass),
@@ -68,6 +69,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         id,
         name,
         loader,
+        holder,
         flags,
         super_klass,
         all_interfaces: all_interfaces(super_klass, &instance.interfaces),

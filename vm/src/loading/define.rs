@@ -116,6 +116,7 @@ fn define(
     let parts = create::Parts {
         file,
         loader,
+        holder: loader.holder,
         super_klass,
         interfaces,
         is_hidden,

@@ -3,10 +3,11 @@
 use super::{arrays, call, constraints, define, errors, strings};
 use crate::machine::JavaThread;
 use crate::monitors::monitor;
-use crate::runtime::{JResult, KlassRef, LoaderData, object};
+use crate::runtime::{ClassHolder, JResult, KlassRef, LoaderData, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
+use gc::object::layout::HolderId;
 
 /// The class of a name (internal, or an array descriptor) as seen by a loader; calls
 /// `ClassLoader.loadClass` where needed. Throws `ClassNotFoundException` or a `LinkageError`. A safepoint.
@@ -101,7 +102,8 @@ pub fn loader_data(t: &JavaThread, loader: ObjectRef) -> &'static LoaderData {
         return loaders[id as usize];
     }
     let id = loaders.len();
-    let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id as u32)));
+    let holder = Box::leak(Box::new(ClassHolder::new(HolderId(id as u32))));
+    let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id as u32, holder)));
     t.store_root(&data.object, loader);
     object::put(loader, offset, id as i32);
     loaders.push(data);

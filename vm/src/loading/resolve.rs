@@ -455,7 +455,7 @@ fn rethrow(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<()> {
 /// Keeps a `LinkageError` for the next resolution of the entry; other throwables are not results.
 fn keep(t: &JavaThread, holder: KlassRef, index: u16, thrown: Throw) -> Throw {
     if errors::pending_is(t, "java/lang/LinkageError") {
-        let slot = holder.inst().pool.error_slot(index as u32, &holder.loader.roots);
+        let slot = holder.inst().pool.error_slot(index as u32, &holder.holder.roots);
         t.store_root(slot, t.pending.get());
     }
     thrown

@@ -28,7 +28,7 @@ impl VmBinding for Binding {
         let vm = self.0;
         for loader in vm.loaders.read().iter() {
             visit(&loader.object);
-            loader.roots.lock().visit(visit);
+            loader.holder.roots.lock().visit(visit);
         }
         vm.globals.visit_strong(visit);
         vm.modules.visit_strong(visit);

@@ -31,7 +31,7 @@ pub fn constants_of(t: &JavaThread, klass: &'static Klass) -> Box<[Option<Consta
         let value = slots::get(t, mirror, field.offset as usize, field.ty);
         constants[field.slot as usize] = Some(match field.ty {
             BasicType::Object | BasicType::Array => {
-                let slot = klass.loader.roots.lock().take();
+                let slot = klass.holder.roots.lock().take();
                 t.store_root(slot, ObjectRef::from_address(value as usize));
                 Constant::Object(slot)
             }

@@ -6,6 +6,7 @@
 
 use super::constants::Constant;
 use super::field_placer::FieldPlacer;
+use super::holder::ClassHolder;
 use super::loader::LoaderData;
 use super::method::Method;
 use super::pool::RuntimePool;
@@ -28,6 +29,8 @@ pub struct Klass {
     /// The loader that defined it; for arrays the loader of the innermost element type, for primitives the boot
     /// loader.
     pub loader: &'static LoaderData,
+    /// What keeps it: the loader's, or its own.
+    pub holder: &'static ClassHolder,
     /// Flags of the class file; `Class.getModifiers` also looks into `InnerClasses`.
     pub flags: AccessFlags,
     pub super_klass: Option<KlassRef>,

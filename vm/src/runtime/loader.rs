@@ -1,11 +1,11 @@
 //! Class loaders as the VM sees them: which classes each has defined, and which names it has been seen to
 //! load (initiated).
 
+use super::holder::ClassHolder;
 use super::klass::KlassRef;
-use super::root_table::RootTable;
 use classfile::symbol::Symbol;
 use gc::object::RootSlot;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
 /// One per `ClassLoader` object, and one for the boot loader. Lives as long as the VM.
@@ -17,18 +17,18 @@ pub struct LoaderData {
     pub classes: RwLock<FxHashMap<Symbol, KlassRef>>,
     /// Everything that it defined, hidden classes too, in order.
     pub defined: RwLock<Vec<KlassRef>>,
-    /// Strong roots of these classes: mirrors, resolved constants, and the like.
-    pub roots: Mutex<RootTable>,
+    /// Of all its classes but hidden ones that are not strong.
+    pub holder: &'static ClassHolder,
 }
 
 impl LoaderData {
-    pub fn new(id: u32) -> LoaderData {
+    pub fn new(id: u32, holder: &'static ClassHolder) -> LoaderData {
         LoaderData {
             id,
             object: RootSlot::null(),
             classes: RwLock::default(),
             defined: RwLock::default(),
-            roots: Mutex::default(),
+            holder,
         }
     }
 

@@ -4,6 +4,7 @@ pub mod constants;
 pub mod field_placer;
 pub mod handle;
 pub mod headers;
+pub mod holder;
 pub mod klass;
 pub mod loader;
 pub mod memory;
@@ -15,6 +16,7 @@ pub mod throw;
 pub mod weak_table;
 
 pub use handle::Handle;
+pub use holder::ClassHolder;
 pub use klass::{Field, Klass, KlassKind, KlassRef};
 pub use loader::LoaderData;
 pub use method::{Method, MethodRef};

@@ -254,7 +254,7 @@ impl Dumper {
         };
         for loader in vm.loaders.read().iter() {
             visit(&loader.object);
-            loader.roots.lock().visit(&mut visit);
+            loader.holder.roots.lock().visit(&mut visit);
         }
         vm.modules.visit_strong(&mut visit);
         visit(&vm.threads.system_group);

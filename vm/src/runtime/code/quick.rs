@@ -358,7 +358,7 @@ fn call_site_number(method: MethodRef, bci: usize) -> u32 {
 
 fn number_call_sites(holder: KlassRef) -> Box<[CallSite]> {
     let mut sites = Vec::new();
-    let mut roots = holder.loader.roots.lock();
+    let mut roots = holder.holder.roots.lock();
     for method in holder.methods() {
         let Some(code) = method.code() else { continue };
         for instruction in Instructions::new(&code.bytecode) {
