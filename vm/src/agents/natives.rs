@@ -47,7 +47,9 @@ fn unsupported(t: &JavaThread, _args: Arguments) -> JResult<u64> {
 fn all_loaded_classes(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     let count = t.vm.heap.layouts().count();
     let klasses = t.vm.klasses.iter(count).filter(|klass| !klass.is_primitive());
-    class_array(t, klasses.collect())
+    let mirrors = objects::mirrors_of_found(t, klasses);
+    let class = t.vm.known.classes.class();
+    Ok(objects::array_of(t, class, &mirrors)?.address() as u64)
 }
 
 /// `getInitiatedClasses0(agent, loader)`

@@ -7,18 +7,15 @@ use super::start_times::StartTimes;
 use super::{classes, phases};
 use crate::diagnostics::{Diagnostics, crash};
 use crate::jit::Jit;
+use crate::loading::holders::Holders;
 use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
 use crate::machine::{JavaThread, Vm};
 use crate::options::Options;
-use crate::runtime::ClassHolder;
 use crate::runtime::headers;
-use crate::runtime::loader::{BOOT_ID, LoaderData};
 use crate::threads;
 use gc::heap::Heap;
 use gc::object::RootSlot;
-use gc::object::layout::HolderId;
-use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU8;
@@ -39,10 +36,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     times.end("Genesis");
     let slot_bytes = heap.barriers().slot_bytes();
     headers::set_compact(options.compact_headers);
-    let boot_loader: &'static LoaderData = {
-        let holder = Box::leak(Box::new(ClassHolder::new(HolderId::PERMANENT)));
-        Box::leak(Box::new(LoaderData::new(BOOT_ID, holder)))
-    };
+    let holders = Holders::new();
     let jit = Jit::new(&options.jit);
     let diagnostics = Diagnostics::new(&options);
     let vm: &'static Vm = Box::leak(Box::new(Vm {
@@ -50,8 +44,9 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         heap,
         slot_bytes,
         klasses: KlassTable::new(),
-        boot_loader,
-        loaders: RwLock::new(vec![boot_loader]),
+        boot_loader: holders.boot_loader,
+        holders,
+        unloading: Default::default(),
         image,
         module_patches: OnceLock::new(),
         appended: OnceLock::new(),

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! `h`, only in the first element: a hidden frame inside of it is not shown, so the instruction is not the one
-//! that threw. Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
+//! that threw. Native methods have the bci [`NATIVE_BCI`]. Where a class could be unloaded, `backtrace` holds an
+//! `Object[]` instead: the `long[]`, and mirrors that keep the classes.
 
 use crate::frames::walk;
 use crate::loading::{allocate, arrays, strings};
@@ -69,12 +70,43 @@ pub fn fill_in(t: &JavaThread, throwable: Handle) {
         let mark = if hidden_top && index == 0 { HIDDEN_TOP } else { 0 };
         object::put_element::<i64>(array, index, frame.encode() | mark);
     }
+    let _scope = t.scope();
+    let array = t.root(array);
+    let Ok(backtrace) = kept_alive(t, array, &frames) else {
+        t.pending.set(ObjectRef::NULL);
+        return;
+    };
     let throwable = throwable.get();
-    t.store_ref(throwable, known.fields.throwable_backtrace(), array);
+    t.store_ref(throwable, known.fields.throwable_backtrace(), backtrace);
     object::put::<i32>(throwable, known.fields.throwable_depth(), frames.len() as i32);
     // An array that Java code made of an earlier trace does not belong to this one.
     let unassigned = unassigned_stack(t);
     t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
+}
+
+/// What `Throwable.backtrace` is to hold for these frames, which are on the thread's stack. A safepoint.
+fn kept_alive(t: &JavaThread, array: Handle, frames: &[TraceFrame]) -> JResult<ObjectRef> {
+    let mut classes: Vec<KlassRef> = frames.iter().map(|frame| frame.method.holder).collect();
+    classes.retain(|class| !class.holder.is_permanent());
+    if classes.is_empty() {
+        return Ok(array.get());
+    }
+    classes.sort_unstable_by_key(|class| class.holder.id.0);
+    classes.dedup_by_key(|class| class.holder.id);
+    let objects = t.vm.known.object_array();
+    let kept = allocate::new_array(t, objects, classes.len() as i32 + 1)?;
+    t.store_element(kept, 0, array.get());
+    for (index, class) in classes.iter().enumerate() {
+        t.store_element(kept, index + 1, t.mirror(class));
+    }
+    Ok(kept)
+}
+
+/// The numbers in a throwable's backtrace; null when it has none. No safepoint.
+fn numbers_of(t: &JavaThread, throwable: ObjectRef) -> ObjectRef {
+    let backtrace = t.load_ref(throwable, t.vm.known.fields.throwable_backtrace());
+    let is_kept = !backtrace.is_null() && t.klass_of(backtrace) == t.vm.known.object_array();
+    if is_kept { t.load_element(backtrace, 0) } else { backtrace }
 }
 
 /// The visible frames of the current thread from outside the making of a throwable of this class; whether there is a
@@ -122,7 +154,7 @@ fn depth_max(t: &JavaThread) -> usize {
 
 /// The captured frames of a throwable; empty when it has none. No safepoint.
 pub fn frames_of(t: &JavaThread, throwable: ObjectRef) -> Vec<TraceFrame> {
-    let array = t.load_ref(throwable, t.vm.known.fields.throwable_backtrace());
+    let array = numbers_of(t, throwable);
     if array.is_null() {
         return Vec::new();
     }
@@ -132,7 +164,7 @@ pub fn frames_of(t: &JavaThread, throwable: ObjectRef) -> Vec<TraceFrame> {
 
 /// The innermost captured frame, if it is where the exception was thrown. No safepoint.
 pub fn visible_top(t: &JavaThread, throwable: ObjectRef) -> Option<TraceFrame> {
-    let array = t.load_ref(throwable, t.vm.known.fields.throwable_backtrace());
+    let array = numbers_of(t, throwable);
     if array.is_null() || array.array_length() == 0 {
         return None;
     }

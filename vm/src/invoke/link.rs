@@ -4,7 +4,7 @@ use super::{member_name, types};
 use crate::java::fields::{self, F};
 use crate::java::objects;
 use crate::loading::call::call_static;
-use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve, strings};
+use crate::loading::{allocate, boxes, constraints, errors, holders, initialize, resolve, strings};
 use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef, Throw};
@@ -126,6 +126,7 @@ pub fn link_method(
     ];
     let member = call_static(t, natives, "linkMethod", LINK_METHOD, &arguments)?;
     let adapter = adapter_of(t, member)?;
+    holders::depend(t, holder.holder, adapter.holder);
     let _publishing = holder.inst().init_lock.lock();
     if let Some(first) = entry.method() {
         return Ok(first);
@@ -168,8 +169,12 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
             return Err(errors::throw_again(t, site.error));
         }
         t.store_root(site.appendix, appendix.get());
-        let number =
-            |method: Option<MethodRef>| method.map_or(0, |m| std::ptr::from_ref(m) as usize);
+        let number = |method: Option<MethodRef>| {
+            method.map_or(0, |method| {
+                holders::depend(t, holder.holder, method.holder);
+                std::ptr::from_ref(method) as usize
+            })
+        };
         site.constructor.store(number(constructor_of(t, appendix.get())), Ordering::Relaxed);
         site.target.store(number(target_of(t, appendix.get())), Ordering::Relaxed);
         site.adapter.store(std::ptr::from_ref(adapter) as usize, Ordering::Release);
@@ -365,6 +370,9 @@ fn adapter_of(t: &JavaThread, member: u64) -> JResult<MethodRef> {
         let message = "linkage produced no adapter method";
         return errors::fail(t, "java/lang/LinkageError", message);
     };
+    // The library may keep it by a soft reference only.
+    let _scope = t.scope();
+    t.root(t.mirror(adapter.holder));
     initialize::initialize(t, adapter.holder)?;
     Ok(adapter)
 }

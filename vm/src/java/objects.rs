@@ -28,6 +28,17 @@ pub fn class_array(t: &JavaThread, klasses: &[KlassRef]) -> JResult<ObjectRef> {
     Ok(array)
 }
 
+/// The mirrors of classes that were found in a table of the VM, not by way of a reference: the marking that runs does
+/// not know of them. Classes that are being made have none. No safepoint.
+pub fn mirrors_of_found(
+    t: &JavaThread,
+    klasses: impl IntoIterator<Item = KlassRef>,
+) -> Vec<Handle> {
+    let mirrors =
+        klasses.into_iter().map(|klass| t.barriers().load_weak_root(&t.mutator, klass.mirror));
+    mirrors.filter(|mirror| !mirror.is_null()).map(|mirror| t.root(mirror)).collect()
+}
+
 /// An array of objects that are rooted by handles.
 pub fn array_of(t: &JavaThread, element: KlassRef, objects: &[Handle]) -> JResult<ObjectRef> {
     let array = allocate::new_object_array(t, element, objects.len() as i32)?;

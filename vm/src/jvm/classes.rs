@@ -171,7 +171,9 @@ extern "C" fn JVM_LookupDefineClass(
             Some(_) => Some(checked_name(t, name, "java/lang/NoClassDefFoundError")?),
             None => None,
         };
-        let hidden = is_hidden.then_some(HiddenOptions { host, is_nestmate, class_data });
+        let is_strong = flags & STRONG_LOADER_LINK != 0;
+        let hidden =
+            is_hidden.then_some(HiddenOptions { host, is_nestmate, is_strong, class_data });
         let options = DefineOptions {
             expected_name,
             protection_domain: optional_handle(t, domain),
@@ -324,6 +326,7 @@ fn illegal_argument<T>(t: &JavaThread, message: &str) -> JResult<T> {
 /// Class data flags of `MethodHandleNatives.Constants`.
 const NESTMATE: jint = 1;
 const HIDDEN_CLASS: jint = 2;
+const STRONG_LOADER_LINK: jint = 4;
 
 /// Names are constants of class files: their length is 16 bits.
 const NAME_BYTES_MAX: usize = u16::MAX as usize;

@@ -120,6 +120,7 @@ fn make(
         instance_bytes: 0,
     }));
     let klass = publish_display(klass);
+    holder.add(klass);
     if let Some(object) = klass.super_klass {
         let methods = object.vtable.get().expect("Object is linked before arrays exist");
         klass.set_vtable(methods.clone());

@@ -12,11 +12,17 @@ pub struct ClassMemory {
 }
 
 impl ClassMemory {
-    /// Whether there is room for one more class; if so, it is counted.
-    pub fn take(&self, file_bytes: usize, max_bytes: usize) -> bool {
+    /// Counts one more class, if there is room for it: the bytes to [`give_back`](Self::give_back) when it goes.
+    pub fn take(&self, file_bytes: usize, max_bytes: usize) -> Option<usize> {
         let more = file_bytes.saturating_add(size_of::<Klass>());
         let add = |used: usize| used.checked_add(more).filter(|used| *used <= max_bytes);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        Some(more)
+    }
+
+    /// Classes are gone for which this was counted.
+    pub fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Bytes of the classes that were counted.
@@ -32,8 +38,11 @@ mod tests {
     #[test]
     fn classes_are_counted_up_to_the_limit() {
         let (memory, one) = (ClassMemory::default(), 1000 + size_of::<Klass>());
-        assert!(memory.take(1000, 2 * one) && memory.take(1000, 2 * one));
-        assert!(!memory.take(0, 2 * one) && memory.take(1000, 3 * one));
-        assert!(memory.take(1000, usize::MAX) && !memory.take(usize::MAX - one, usize::MAX));
+        let take = |bytes, max| memory.take(bytes, max).is_some();
+        assert!(take(1000, 2 * one) && take(1000, 2 * one));
+        assert!(!take(0, 2 * one) && take(1000, 3 * one));
+        memory.give_back(one);
+        assert!(take(1000, 3 * one) && !take(0, 3 * one));
+        assert!(take(1000, usize::MAX) && !take(usize::MAX - one, usize::MAX));
     }
 }

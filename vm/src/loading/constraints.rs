@@ -10,7 +10,7 @@ use crate::machine::JavaThread;
 use crate::runtime::{FieldRef, JResult, Klass, KlassRef, LoaderData, MethodRef};
 use classfile::symbol::Symbol;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The constraints of all loaders.
 #[derive(Default)]
@@ -43,6 +43,19 @@ impl Constraints {
         }
         classes.insert(klass.name, klass);
         Ok(klass)
+    }
+
+    /// Dead loaders have none. World stopped, or the loaders have no class.
+    pub(super) fn forget(&self, dead: &FxHashSet<u32>) {
+        self.groups.lock().retain(|_, of_name| {
+            of_name.retain_mut(|group| {
+                group.loaders.retain(|loader| !dead.contains(loader));
+                // A class that a living loader has is alive.
+                group.klass = group.klass.filter(|klass| !klass.holder.is_dead());
+                group.loaders.len() > 1
+            });
+            !of_name.is_empty()
+        });
     }
 
     /// Lets two loaders mean the same by a name. `false` when they do not.

@@ -88,8 +88,10 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
     drop(roots);
     let klass = publish_display(klass);
     add_members(t, klass, &shape);
+    holder.add(klass);
     t.vm.klasses.publish(klass);
     mirror::create(t, klass, parts.protection_domain, parts.class_data)?;
+    t.vm.holders.settle(t, klass);
     Ok(klass)
 }
 

@@ -1,7 +1,7 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
 use super::modules::ModuleRef;
-use super::{constraints, create, errors, lookup, out_of_memory};
+use super::{constraints, create, errors, holders, lookup, out_of_memory};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef};
 use classfile::descriptor::package_of;
@@ -28,6 +28,8 @@ pub struct HiddenOptions {
     /// The lookup class.
     pub host: KlassRef,
     pub is_nestmate: bool,
+    /// Lives as long as the loader: `ClassOption.STRONG`.
+    pub is_strong: bool,
     pub class_data: Option<Handle>,
 }
 
@@ -106,8 +108,15 @@ fn define(
         }
     }
     let max_bytes = t.vm.options.max_class_bytes;
-    if !loader.is_boot() && !t.vm.class_memory.take(bytes.len(), max_bytes) {
-        return Err(out_of_memory::throw(t, "Metaspace"));
+    let holder = match &options.hidden {
+        Some(hidden) if !hidden.is_strong => t.vm.holders.of_hidden_class(),
+        _ => loader.holder,
+    };
+    if !loader.is_boot() {
+        match t.vm.class_memory.take(bytes.len(), max_bytes) {
+            Some(counted) => holder.charge(counted),
+            None => return Err(out_of_memory::throw(t, "Metaspace")),
+        }
     }
     check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;
@@ -116,7 +125,7 @@ fn define(
     let parts = create::Parts {
         file,
         loader,
-        holder: loader.holder,
+        holder,
         super_klass,
         interfaces,
         is_hidden,
@@ -124,9 +133,12 @@ fn define(
         class_data,
     };
     let klass = create::create(t, parts)?;
+    // Nothing else keeps the mirror of a hidden class.
+    t.root(t.mirror(klass));
     t.vm.recorder.note_class(klass, event);
     if let Some(hidden) = options.hidden.filter(|hidden| hidden.is_nestmate) {
         let host = super::nest::host(t, hidden.host)?;
+        holders::depend(t, klass.holder, host);
         klass.inst().nest_host.get_or_init(|| host);
     }
     if !is_hidden {

@@ -11,6 +11,7 @@ pub const INJECTED: &[(&str, &str, BasicType)] = &[
     ("java/lang/Class", "signers", BasicType::Array),
     ("java/lang/Class", "source", BasicType::Object),
     ("java/lang/ClassLoader", "loader_id", BasicType::Int),
+    ("java/lang/ClassLoader", "anchor", BasicType::Object),
     ("java/lang/Module", "module_id", BasicType::Int),
     ("java/lang/invoke/MemberName", "vmindex", BasicType::Long),
     ("java/lang/invoke/ResolvedMethodName", "vmholder", BasicType::Object),

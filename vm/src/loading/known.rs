@@ -157,6 +157,7 @@ known_fields! {
     mirror_signers = "java/lang/Class"."signers":"",
     mirror_source = "java/lang/Class"."source":"",
     loader_id = "java/lang/ClassLoader"."loader_id":"",
+    loader_anchor = "java/lang/ClassLoader"."anchor":"",
     module_id = "java/lang/Module"."module_id":"",
     member_vmindex = "java/lang/invoke/MemberName"."vmindex":"",
     resolved_vmholder = "java/lang/invoke/ResolvedMethodName"."vmholder":"",

@@ -1,13 +1,12 @@
 //! Finding classes by name (JVMS 5.3).
 
-use super::{arrays, call, constraints, define, errors, strings};
+use super::{arrays, call, constraints, define, errors, holders, strings};
 use crate::machine::JavaThread;
 use crate::monitors::monitor;
-use crate::runtime::{ClassHolder, JResult, KlassRef, LoaderData, object};
+use crate::runtime::{JResult, KlassRef, LoaderData};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
-use gc::object::layout::HolderId;
 
 /// The class of a name (internal, or an array descriptor) as seen by a loader; calls
 /// `ClassLoader.loadClass` where needed. Throws `ClassNotFoundException` or a `LinkageError`. A safepoint.
@@ -92,22 +91,7 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
 
 /// The loader data of a `ClassLoader` object; null is the boot loader. Made on first use. No safepoint.
 pub fn loader_data(t: &JavaThread, loader: ObjectRef) -> &'static LoaderData {
-    if loader.is_null() {
-        return t.vm.boot_loader;
-    }
-    let offset = t.vm.known.fields.loader_id();
-    let mut loaders = t.vm.loaders.write();
-    let id: i32 = object::get(loader, offset);
-    if id != 0 {
-        return loaders[id as usize];
-    }
-    let id = loaders.len();
-    let holder = Box::leak(Box::new(ClassHolder::new(HolderId(id as u32))));
-    let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id as u32, holder)));
-    t.store_root(&data.object, loader);
-    object::put(loader, offset, id as i32);
-    loaders.push(data);
-    data
+    t.vm.holders.of_loader(t, loader)
 }
 
 fn load_array(
@@ -155,7 +139,11 @@ fn ask_loader(
         return Ok(None);
     }
     match t.vm.constraints.record(loader, klass) {
-        Ok(recorded) if recorded == klass => Ok(Some(klass)),
+        Ok(recorded) if recorded == klass => {
+            // Its classes may name it as a constant.
+            holders::depend(t, loader.holder, klass);
+            Ok(Some(klass))
+        }
         Ok(other) | Err(other) => {
             let message = constraints::refused(t, loader, klass, other);
             errors::fail(t, "java/lang/LinkageError", &message)

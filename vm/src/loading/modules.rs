@@ -12,19 +12,23 @@ use classfile::symbol::Symbol;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// All modules of one VM.
 #[derive(Default)]
 pub struct Modules {
-    /// By their id minus one. Never removed.
-    named: RwLock<Vec<&'static NamedModule>>,
+    /// By id; `java.base` is the first.
+    named: RwLock<BTreeMap<u32, &'static NamedModule>>,
+    /// Of the last one.
+    last_id: AtomicU32,
     /// Owner of each package, by the id of its loader and the package's internal name.
     packages: RwLock<FxHashMap<(u32, Symbol), &'static NamedModule>>,
     /// The `Module` object of the boot loader's unnamed module.
     boot_unnamed: RootSlot,
 }
 
-/// A named module. Lives as long as the VM.
+/// A named module. Lives as long as its loader.
 pub struct NamedModule {
     /// From 1; the injected field of the `Module` object.
     pub id: u32,
@@ -32,8 +36,8 @@ pub struct NamedModule {
     pub version: Option<String>,
     pub location: Option<String>,
     pub loader: &'static LoaderData,
-    /// The `java.lang.Module` object.
-    pub object: RootSlot,
+    /// The `java.lang.Module` object: a root of the loader's holder.
+    pub object: &'static RootSlot,
     is_open: bool,
     packages: FxHashSet<Symbol>,
     reads: RwLock<Targets>,
@@ -85,7 +89,7 @@ impl Modules {
         let is_base = new.name == BASE;
         let mut named = self.named.write();
         let mut packages = self.packages.write();
-        if named.iter().any(|m| m.loader == loader && m.name == new.name) {
+        if named.values().any(|m| m.loader == loader && m.name == new.name) {
             return Err(Conflict(format!("Module {} is already defined", new.name)));
         }
         for package in &new.packages {
@@ -98,21 +102,21 @@ impl Modules {
             }
         }
         let module: &'static NamedModule = Box::leak(Box::new(NamedModule {
-            id: named.len() as u32 + 1,
+            id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
             name: new.name,
             version: new.version,
             location: new.location,
             loader,
-            object: RootSlot::null(),
+            object: loader.holder.roots.lock().take(),
             is_open: new.is_open,
             packages: new.packages,
             reads: RwLock::default(),
             exports: RwLock::default(),
         }));
-        t.store_root(&module.object, object);
+        t.store_root(module.object, object);
         object::put(object, t.vm.known.fields.module_id(), module.id as i32);
         packages.extend(module.packages.iter().map(|package| ((loader.id, *package), module)));
-        named.push(module);
+        named.insert(module.id, module);
         drop((named, packages));
         if is_base {
             self.give_module_to_early_classes(t, object);
@@ -139,7 +143,7 @@ impl Modules {
     pub fn of_object(&self, t: &JavaThread, module: ObjectRef) -> Option<ModuleRef> {
         let id: i32 = object::get(module, t.vm.known.fields.module_id());
         if id != 0 {
-            return Some(ModuleRef::Named(self.named.read()[id as usize - 1]));
+            return Some(ModuleRef::Named(self.named.read()[&(id as u32)]));
         }
         let is_unnamed = t.load_ref(module, t.vm.known.fields.module_name()).is_null();
         is_unnamed.then(|| {
@@ -160,7 +164,7 @@ impl Modules {
     pub fn of_class(&self, klass: KlassRef) -> ModuleRef {
         match innermost(klass).kind {
             KlassKind::Instance(_) => self.of_package(klass.loader, klass.package()),
-            _ => match self.named.read().first() {
+            _ => match self.named.read().values().next() {
                 Some(base) => ModuleRef::Named(base),
                 None => ModuleRef::Unnamed(klass.loader),
             },
@@ -182,7 +186,7 @@ impl Modules {
             return ObjectRef::NULL;
         }
         match self.of_class(klass) {
-            ModuleRef::Named(module) => t.load_root(&module.object),
+            ModuleRef::Named(module) => t.load_root(module.object),
             ModuleRef::Unnamed(loader) => self.unnamed_object(t, loader),
         }
     }
@@ -257,10 +261,27 @@ impl Modules {
         ))
     }
 
-    /// Every root of this table, for the collector.
+    /// The root of this table, for the collector; modules are roots of their loaders.
     pub fn visit_strong(&self, visit: &mut dyn FnMut(&RootSlot)) {
         visit(&self.boot_unnamed);
-        self.named.read().iter().for_each(|module| visit(&module.object));
+    }
+
+    /// The modules of dead loaders (by their ids) go: takes them out of all tables. World stopped.
+    pub(super) fn forget(&self, loaders: &FxHashSet<u32>) -> Vec<&'static NamedModule> {
+        let mut named = self.named.write();
+        let dead: Vec<_> = named
+            .extract_if(.., |_, module| loaders.contains(&module.loader.id))
+            .map(|(_, module)| module)
+            .collect();
+        if !dead.is_empty() {
+            self.packages.write().retain(|(loader, _), _| !loaders.contains(loader));
+        }
+        let modules: FxHashSet<u32> = dead.iter().map(|module| module.id).collect();
+        for module in named.values() {
+            module.reads.write().forget(loaders, &modules);
+            module.exports.write().values_mut().for_each(|to| to.forget(loaders, &modules));
+        }
+        dead
     }
 }
 
@@ -359,6 +380,11 @@ impl ModuleRef {
 }
 
 impl Targets {
+    fn forget(&mut self, loaders: &FxHashSet<u32>, modules: &FxHashSet<u32>) {
+        self.named.retain(|module| !modules.contains(module));
+        self.unnamed.retain(|loader| !loaders.contains(loader));
+    }
+
     fn add(&mut self, module: ModuleRef) {
         match module {
             ModuleRef::Named(module) => self.named.insert(module.id),

@@ -1,12 +1,28 @@
 //! The VM's interface for the collector: its roots and its weak references.
 
 use super::vm::Vm;
+use crate::loading::unload;
+use gc::object::layout::HolderId;
 use gc::object::{ObjectRef, RootSlot};
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::WorldStopped;
 
 /// The VM as the collector sees it.
 pub struct Binding(pub &'static Vm);
+
+impl Binding {
+    /// Strong roots that are not of classes.
+    fn visit_others(&self, visit: &mut dyn FnMut(&RootSlot)) {
+        let vm = self.0;
+        vm.globals.visit_strong(visit);
+        vm.modules.visit_strong(visit);
+        let threads = &vm.threads;
+        for slot in [&threads.system_group, &threads.main_group, &vm.spare_out_of_memory] {
+            visit(slot);
+        }
+        visit(&vm.pending_references);
+    }
+}
 
 impl VmBinding for Binding {
     fn visit_thread_roots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&mut ObjectRef)) {
@@ -26,21 +42,31 @@ impl VmBinding for Binding {
 
     fn visit_strong_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
         let vm = self.0;
-        for loader in vm.loaders.read().iter() {
-            visit(&loader.object);
-            loader.holder.roots.lock().visit(visit);
-        }
-        vm.globals.visit_strong(visit);
-        vm.modules.visit_strong(visit);
-        let threads = &vm.threads;
-        for slot in [&threads.system_group, &threads.main_group, &vm.spare_out_of_memory] {
-            visit(slot);
-        }
-        visit(&vm.pending_references);
+        vm.holders.visit_permanent(false, visit);
+        vm.holders.visit_settled(visit);
+        self.visit_others(visit);
+    }
+
+    fn visit_permanent_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.0.holders.visit_permanent(true, visit);
+        self.visit_others(visit);
+    }
+
+    fn visit_holder_slots(&self, holder: HolderId, visit: &mut dyn FnMut(&RootSlot)) {
+        self.0.holders.visit_of(holder, visit);
+    }
+
+    fn visit_holders_in_use(&self, _world: &WorldStopped, visit: &mut dyn FnMut(HolderId)) {
+        crate::frames::holders::visit_in_use(self.0, visit);
+    }
+
+    fn unload(&self, _world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
+        unload::unload(self.0, is_alive);
     }
 
     fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
         self.0.strings.visit_weak(visit);
+        self.0.holders.visit_weak(visit);
         self.0.globals.visit_weak(visit);
         self.0.threads.visit_monitors(visit);
         self.0.threads.deduplication.visit_weak(visit);
@@ -58,6 +84,7 @@ impl VmBinding for Binding {
         self.0.threads.deduplication.note_collection();
         self.0.strings.drop_emptied();
         self.0.threads.monitors.sweep();
+        unload::after_collection(self.0);
         self.0.threads.pending.notify();
     }
 }

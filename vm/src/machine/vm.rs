@@ -8,7 +8,6 @@ use crate::runtime::loader::LoaderData;
 use base::since_epoch;
 use gc::heap::Heap;
 use gc::object::{KLASS_ID_MAX, KlassId, RootSlot};
-use parking_lot::RwLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -20,8 +19,8 @@ pub struct Vm {
     pub slot_bytes: usize,
     pub klasses: KlassTable,
     pub boot_loader: &'static LoaderData,
-    /// All loaders, the boot loader first.
-    pub loaders: RwLock<Vec<&'static LoaderData>>,
+    pub holders: crate::loading::holders::Holders,
+    pub unloading: crate::loading::unload::Unloading,
     pub constraints: crate::loading::constraints::Constraints,
     pub image: crate::boot::image::ClassImage,
     /// `--patch-module`; from when the boot libraries are open.
@@ -75,7 +74,12 @@ impl Vm {
 
     /// Classes that all loaders have defined.
     pub fn loaded_classes(&self) -> usize {
-        self.loaders.read().iter().map(|loader| loader.defined.read().len()).sum()
+        self.holders.defined_classes()
+    }
+
+    /// As `loaded_classes`, with those that were unloaded.
+    pub fn classes_ever_loaded(&self) -> usize {
+        self.loaded_classes() + self.unloading.classes() as usize
     }
 
     /// Milliseconds since 1970 at which the VM was started.
@@ -116,7 +120,8 @@ impl KlassTable {
 
     #[inline]
     pub fn find(&self, id: KlassId) -> Option<KlassRef> {
-        // SAFETY: entries are KlassRefs set by `publish`, which live as long as the VM.
+        // SAFETY: entries are KlassRefs set by `publish`, which live until they are reclaimed, long after
+        // `withdraw`.
         unsafe { self.table.get(id.0 as usize)?.load(Ordering::Acquire).as_ref() }
     }
 
@@ -129,6 +134,11 @@ impl KlassTable {
         let old = self.table[klass.id.0 as usize]
             .swap(std::ptr::from_ref(klass).cast_mut(), Ordering::AcqRel);
         assert!(old.is_null(), "{:?} published twice", klass.id);
+    }
+
+    /// A class is gone. World stopped.
+    pub fn withdraw(&self, id: KlassId) {
+        self.table[id.0 as usize].store(std::ptr::null_mut(), Ordering::Release);
     }
 
     /// Every class there is, arrays and primitives too.

@@ -92,6 +92,11 @@ impl EventClasses {
         }
     }
 
+    /// Classes were unloaded.
+    pub(super) fn forget_unloaded(&self) {
+        self.all.write().retain(|_, known| !known.klass.holder.is_dead());
+    }
+
     /// A class is being initialized: registers it if it is one of events that are to be. A safepoint, and it runs Java
     /// code.
     pub(super) fn register(&self, t: &JavaThread, klass: KlassRef) -> JResult<()> {

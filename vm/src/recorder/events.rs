@@ -136,9 +136,11 @@ fn thread_statistics(t: &JavaThread) -> Vec<Vec<Named>> {
     ]]
 }
 
-/// Classes are never unloaded.
 fn class_statistics(t: &JavaThread) -> Vec<Vec<Named>> {
-    vec![vec![("loadedClassCount", Value::Number(t.vm.loaded_classes() as u64))]]
+    vec![vec![
+        ("loadedClassCount", Value::Number(t.vm.classes_ever_loaded() as u64)),
+        ("unloadedClassCount", Value::Number(t.vm.unloading.classes())),
+    ]]
 }
 
 /// CPU time since the machine or the process was started, in clock ticks.

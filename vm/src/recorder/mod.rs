@@ -189,6 +189,11 @@ impl Recorder {
         self.classes.note(klass, extended);
     }
 
+    /// Classes were unloaded. World stopped.
+    pub fn forget_unloaded(&self) {
+        self.classes.forget_unloaded();
+    }
+
     /// A class is being initialized. A safepoint, and it may run Java code.
     pub fn note_initialization(&self, t: &JavaThread, klass: KlassRef) -> JResult<()> {
         self.classes.register(t, klass)

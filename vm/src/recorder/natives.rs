@@ -279,7 +279,8 @@ fn emit_data_loss(t: &JavaThread, args: Arguments) -> JResult<u64> {
 
 fn event_classes(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     let arrays = objects::boot_class(t, "java/util/Arrays")?;
-    let array = objects::class_array(t, &t.vm.recorder.classes.initialized())?;
+    let mirrors = objects::mirrors_of_found(t, t.vm.recorder.classes.initialized());
+    let array = objects::array_of(t, t.vm.known.classes.class(), &mirrors)?;
     let as_list = call::find(arrays, "asList", "([Ljava/lang/Object;)Ljava/util/List;");
     t.call(as_list, &[array.address() as u64])
 }

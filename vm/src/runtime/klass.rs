@@ -1,7 +1,7 @@
 //! Classes at run time.
 //!
-//! A [`Klass`] is made once per class and loader and lives as long as the VM: `&'static Klass` is the one
-//! way to name it. Arrays and primitive types have one too. The heap knows it by its [`KlassId`] and layout
+//! A [`Klass`] is made once per class and loader: `&'static Klass` is the one way to name it. It lives until its
+//! [`ClassHolder`] is reclaimed, when nothing names it any more (see `loading::unload`). Arrays and primitive types have one too. The heap knows it by its [`KlassId`] and layout
 //! only; `java.lang.Class` objects (mirrors) know it by that id.
 
 use super::constants::Constant;
@@ -225,7 +225,7 @@ impl Klass {
 
     pub fn methods(&self) -> &'static [&'static Method] {
         let methods = self.instance().and_then(|i| i.methods.get()).map_or(&[][..], |m| &m[..]);
-        // SAFETY: a Klass lives as long as the VM, which is never freed.
+        // SAFETY: who has a KlassRef knows that its holder is not reclaimed, and then knows that of its methods.
         unsafe { std::mem::transmute::<&[&'static Method], &'static [&'static Method]>(methods) }
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8};
 
 pub type MethodRef = &'static Method;
 
-/// A declared method. Lives as long as the VM.
+/// A declared method. Lives as long as its class.
 pub struct Method {
     pub holder: KlassRef,
     pub info: &'static MethodInfo,

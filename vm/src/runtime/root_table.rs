@@ -5,7 +5,7 @@
 
 use gc::object::RootSlot;
 
-/// Slots that never move, and live as long as the process.
+/// Slots that never move, and live as long as the table.
 #[derive(Default)]
 pub struct RootTable {
     chunks: Vec<&'static [RootSlot]>,
@@ -27,7 +27,7 @@ impl RootTable {
             let last: &'static [RootSlot] = self.chunks.last().copied().unwrap_or_default();
             self.free.extend(&last[..self.untouched]);
             let slots = (last.len() * 2).clamp(CHUNK_MIN, CHUNK_MAX).max(count);
-            self.chunks.push(Vec::leak((0..slots).map(|_| RootSlot::null()).collect()));
+            self.chunks.push(Box::leak((0..slots).map(|_| RootSlot::null()).collect()));
             self.untouched = slots;
         }
         self.untouched -= count;
@@ -52,6 +52,15 @@ impl RootTable {
     pub fn visit(&self, visit: &mut dyn FnMut(&RootSlot)) {
         let slots = self.chunks.iter().flat_map(|chunk| chunk.iter());
         slots.filter(|slot| !slot.is_null()).for_each(visit);
+    }
+}
+
+impl Drop for RootTable {
+    fn drop(&mut self) {
+        for chunk in self.chunks.drain(..) {
+            // SAFETY: `take_together` leaked the chunk; who drops the table knows that nothing names its slots.
+            drop(unsafe { Box::from_raw(std::ptr::from_ref(chunk).cast_mut()) });
+        }
     }
 }
 

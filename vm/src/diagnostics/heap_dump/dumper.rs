@@ -252,10 +252,8 @@ impl Dumper {
             let tag = if is_class { records::ROOT_STICKY_CLASS } else { records::ROOT_UNKNOWN };
             self.write_root(tag, object);
         };
-        for loader in vm.loaders.read().iter() {
-            visit(&loader.object);
-            loader.holder.roots.lock().visit(&mut visit);
-        }
+        vm.holders.visit_permanent(false, &mut visit);
+        vm.holders.visit_settled(&mut visit);
         vm.modules.visit_strong(&mut visit);
         visit(&vm.threads.system_group);
         visit(&vm.threads.main_group);

@@ -152,10 +152,9 @@ const ROWS: &[Row] = &[
     ("java.threads.started", Events, Monotonic, |s| {
         s.vm.threads.started.load(Ordering::Relaxed) as i64
     }),
-    ("java.cls.loadedClasses", Events, Monotonic, |s| s.vm.loaded_classes() as i64),
+    ("java.cls.loadedClasses", Events, Monotonic, |s| s.vm.classes_ever_loaded() as i64),
     ("java.cls.sharedLoadedClasses", Events, Monotonic, |_| 0),
-    // Classes are never unloaded.
-    ("java.cls.unloadedClasses", Events, Monotonic, |_| 0),
+    ("java.cls.unloadedClasses", Events, Monotonic, |s| s.vm.unloading.classes() as i64),
     ("java.cls.sharedUnloadedClasses", Events, Monotonic, |_| 0),
     ("java.ci.totalTime", Ticks, Monotonic, |s| {
         s.vm.jit.statistics.total_ns.load(Ordering::Relaxed) as i64

@@ -58,15 +58,14 @@ pub extern "C" fn long_attributes(
 
 fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
     Some(match attribute {
-        CLASSES_LOADED => vm.loaded_classes() as jlong,
+        CLASSES_LOADED => vm.classes_ever_loaded() as jlong,
         THREADS_STARTED => vm.threads.started.load(Ordering::Relaxed) as jlong,
         THREADS_LIVE => vm.threads.count() as jlong,
         THREADS_PEAK => vm.threads.peak.load(Ordering::Relaxed) as jlong,
         THREADS_DAEMON => vm.threads.daemon_count() as jlong,
         INIT_DONE_TIME_MS => vm.started_at_ms(),
         UPTIME_MS => vm.started.elapsed().as_millis() as jlong,
-        // Classes are never unloaded.
-        CLASSES_UNLOADED => 0,
+        CLASSES_UNLOADED => vm.unloading.classes() as jlong,
         COMPILE_TIME_MS => {
             (vm.jit.statistics.total_ns.load(Ordering::Relaxed) / 1_000_000) as jlong
         }

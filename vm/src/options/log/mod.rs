@@ -140,6 +140,8 @@ pub struct Log {
     switches: [AtomicU8; 2],
     /// Some output wants loaded classes.
     wants_classes: bool,
+    /// Some output wants unloaded classes.
+    wants_unloaded: bool,
     /// Some output wants exceptions.
     wants_exceptions: bool,
 }
@@ -157,8 +159,10 @@ impl Log {
         let LogOptions { outputs, early } = options;
         let wants = |tags| outputs.iter().any(|output| output.wants(tags, LogLevel::Info));
         let (wants_classes, wants_exceptions) = (wants(CLASSES), wants(EXCEPTIONS));
+        let wants_unloaded = wants(UNLOADED);
         let switches = Default::default();
-        let log = Log { outputs, started, switches, wants_classes, wants_exceptions };
+        let log =
+            Log { outputs, started, switches, wants_classes, wants_unloaded, wants_exceptions };
         for (tags, message) in &early {
             log.line(LogLine { level: LogLevel::Warning, tags, message });
         }
@@ -202,6 +206,11 @@ impl Log {
         self.wants_classes || self.switch(Topic::Classes) == ON
     }
 
+    /// Whether unloaded classes are logged.
+    pub fn wants_unloaded_classes(&self) -> bool {
+        self.wants_unloaded || self.switch(Topic::Classes) == ON
+    }
+
     /// Whether a topic is logged to standard output. As HotSpot has it, an option must name the topic with a
     /// star for classes, of whose tags there are longer lists.
     pub fn is_verbose(&self, topic: Topic) -> bool {
@@ -229,6 +238,8 @@ impl Log {
 }
 
 const CLASSES: &str = "class,load";
+/// Those of lines about unloaded classes.
+const UNLOADED: &str = "class,unload";
 
 const EXCEPTIONS: &str = "exceptions";
 const AS_OPTIONS: u8 = 0;

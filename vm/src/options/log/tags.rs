@@ -3,6 +3,7 @@
 /// The tags of the lines that this VM writes, as `docs/reference/log-tags.md` explains them.
 pub const SETS: &[&str] = &[
     "class,load",
+    "class,unload",
     "exceptions",
     "gc",
     "gc,cset",
@@ -33,9 +34,6 @@ pub const SETS: &[&str] = &[
     "safepoint",
     "startuptime",
 ];
-
-/// Tags that are selected as a matter of course, and of which there is nothing to say: classes are not unloaded.
-pub const EMPTY: &[&str] = &["class,unload"];
 
 /// Whether HotSpot or this VM has the tag.
 pub fn is_known(tag: &str) -> bool {
