@@ -20,6 +20,8 @@ pub enum CollectCause {
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
+    /// Classes have taken so much memory that it is time to look which of them can go.
+    ClassMemory,
     /// No thread needs memory, but the collector estimates that the program will be faster.
     Proactive,
     Zeal,
@@ -42,6 +44,7 @@ impl CollectCause {
             CollectCause::HeapDump => "Heap Dump Initiated GC",
             CollectCause::AllocationFailure => "Allocation Failure",
             CollectCause::LastDitch => "Last ditch collection",
+            CollectCause::ClassMemory => "Metadata GC Threshold",
             CollectCause::Proactive => "Proactive",
             CollectCause::Zeal => "Zeal",
         }

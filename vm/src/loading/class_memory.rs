@@ -1,7 +1,10 @@
 //! `-XX:MaxMetaspaceSize`: how much the classes of a program may take.
 
-use crate::runtime::Klass;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use super::out_of_memory;
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, Klass};
+use gc::core::outcome::CollectCause;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The memory of the classes that loaders other than the boot loader have defined, bytes: their class files, from which
 /// code and constants are made, and their descriptions. Any thread.
@@ -9,9 +12,57 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct ClassMemory {
     /// Every defining thread adds. Relaxed: it guards nothing else.
     used: AtomicUsize,
+    /// Bytes from which on a collection is to look for classes that can go. 0: as the options say. Relaxed, too.
+    threshold: AtomicUsize,
+    /// A thread has such a collection done.
+    is_collecting: AtomicBool,
+}
+
+/// Counts one more class of a loader other than the boot loader: the bytes to give back when it goes. Throws
+/// `OutOfMemoryError: Metaspace`. A safepoint, and it may collect.
+pub fn reserve(t: &JavaThread, file_bytes: usize) -> JResult<usize> {
+    let (memory, max_bytes) = (&t.vm.class_memory, t.vm.options.max_class_bytes);
+    if memory.used_bytes() + file_bytes > memory.threshold(t) {
+        collect(t);
+    }
+    if let Some(counted) = memory.take(file_bytes, max_bytes) {
+        return Ok(counted);
+    }
+    // One cycle may have begun before the classes were dropped.
+    for cause in [CollectCause::ClassMemory, CollectCause::LastDitch] {
+        t.vm.heap.collect(&t.mutator, cause);
+        if let Some(counted) = memory.take(file_bytes, max_bytes) {
+            return Ok(counted);
+        }
+    }
+    Err(out_of_memory::throw(t, "Metaspace"))
+}
+
+/// Has a collection done for the sake of classes, unless another thread does.
+fn collect(t: &JavaThread) {
+    let memory = &t.vm.class_memory;
+    if memory.is_collecting.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    t.vm.heap.collect(&t.mutator, CollectCause::ClassMemory);
+    // As much is free then as HotSpot's MinMetaspaceFreeRatio says.
+    let next = memory.used_bytes() / (100 - FREE_PERCENT) * 100;
+    memory.threshold.store(next.max(initial_threshold(t)), Ordering::Relaxed);
+    memory.is_collecting.store(false, Ordering::Relaxed);
+}
+
+fn initial_threshold(t: &JavaThread) -> usize {
+    t.vm.options.class_bytes_until_collection
 }
 
 impl ClassMemory {
+    fn threshold(&self, t: &JavaThread) -> usize {
+        match self.threshold.load(Ordering::Relaxed) {
+            0 => initial_threshold(t),
+            set => set,
+        }
+    }
+
     /// Counts one more class, if there is room for it: the bytes to [`give_back`](Self::give_back) when it goes.
     pub fn take(&self, file_bytes: usize, max_bytes: usize) -> Option<usize> {
         let more = file_bytes.saturating_add(size_of::<Klass>());
@@ -30,6 +81,9 @@ impl ClassMemory {
         self.used.load(Ordering::Relaxed)
     }
 }
+
+/// Of what classes may take until the next collection, this share is free after one.
+const FREE_PERCENT: usize = 40;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
 use super::modules::ModuleRef;
-use super::{constraints, create, errors, holders, lookup, out_of_memory};
+use super::{class_memory, constraints, create, errors, holders, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef};
 use classfile::descriptor::package_of;
@@ -107,16 +107,12 @@ fn define(
             };
         }
     }
-    let max_bytes = t.vm.options.max_class_bytes;
     let holder = match &options.hidden {
         Some(hidden) if !hidden.is_strong => t.vm.holders.of_hidden_class(),
         _ => loader.holder,
     };
     if !loader.is_boot() {
-        match t.vm.class_memory.take(bytes.len(), max_bytes) {
-            Some(counted) => holder.charge(counted),
-            None => return Err(out_of_memory::throw(t, "Metaspace")),
-        }
+        holder.charge(class_memory::reserve(t, bytes.len())?);
     }
     check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;

@@ -47,6 +47,7 @@ pub fn unload(vm: &'static Vm, is_alive: &dyn Fn(HolderId) -> bool) {
     }
     let logs = vm.options.log.wants_unloaded_classes();
     for holder in &dead {
+        vm.class_memory.give_back(holder.file_bytes());
         let classes = holder.classes.lock();
         for klass in classes.iter() {
             vm.klasses.withdraw(klass.id);
@@ -85,7 +86,7 @@ pub fn after_collection(vm: &'static Vm) {
     drop(dying);
     for each in ready {
         // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
-        unsafe { reclaim(vm, each) }
+        unsafe { reclaim(each) }
     }
 }
 
@@ -110,9 +111,8 @@ fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>) {
 ///
 /// # Safety
 /// The holder is dead, and nothing names it or its classes, methods, fields, roots and modules any more.
-unsafe fn reclaim(vm: &Vm, dying: Dying) {
+unsafe fn reclaim(dying: Dying) {
     let Dying { holder, modules } = dying;
-    vm.class_memory.give_back(holder.file_bytes());
     // SAFETY: everything was made by `Box::leak`, and is named by nothing but what is freed here, by the contract;
     // dropping a class does not look at others.
     unsafe {

@@ -14,6 +14,7 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
             core.options.region_waste_percent as usize
         }
         CollectCause::SystemGc
+        | CollectCause::ClassMemory
         | CollectCause::HeapInspection
         | CollectCause::HeapDump
         | CollectCause::LastDitch
