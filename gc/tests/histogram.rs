@@ -47,6 +47,8 @@ fn mirror_bytes(vm: &TestVm) -> usize {
 }
 
 const STATICS_START: usize = 16;
+/// Behind the statics of all widths; no mirror says for which class it stands.
+const KLASS_ID_AT: usize = 40;
 
 #[test]
 fn reachable_objects_are_counted_and_garbage_is_not() {
@@ -59,6 +61,7 @@ fn reachable_objects_are_counted_and_garbage_is_not() {
             statics_start: STATICS_START as u32,
             static_refs_at: HEADER_BYTES as u32,
             bytes_at: ARRAY_BASE_MIN as u32,
+            klass_id_at: KLASS_ID_AT as u32,
         });
         assert_eq!(vm.heap.histogram(&thread.m), Some(vec![]));
 

@@ -10,8 +10,10 @@ use super::region_map::RegionMap;
 use super::tables::{Table, TableBytes};
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
-use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, VALUE_OFFSET};
+use crate::object::layout::{HolderId, KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{
+    ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, KlassId, VALUE_OFFSET,
+};
 use proptest::prelude::*;
 use rdma::{PeerId, ShmSegment};
 use std::sync::Arc;
@@ -94,7 +96,7 @@ proptest! {
     fn an_agent_survives_a_hostile_vm(
         width in prop::sample::select(vec![EntryWidth::Narrow, EntryWidth::Wide]),
         objects in prop::collection::vec(object(), 40),
-        layouts in prop::collection::vec(layout(), 8),
+        layouts in prop::collection::vec(held_layout(), 8),
         fields in fields(),
         events in prop::collection::vec(event(), 0..40),
     ) {
@@ -137,7 +139,7 @@ proptest! {
     fn an_agent_that_traces_regions_survives_a_hostile_vm(
         words in prop::collection::vec((any::<prop::sample::Index>(), word()), 0..400),
         roots in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..40),
-        layouts in prop::collection::vec(layout(), 8),
+        layouts in prop::collection::vec(held_layout(), 8),
         fields in fields(),
         events in prop::collection::vec((region_request(), 0..30_u32), 0..40),
         slot_bytes in prop_oneof![Just(4), Just(8)],
@@ -250,7 +252,7 @@ fn move_order() -> impl Strategy<Value = MoveOrder> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
-    let layouts = (0..12_u32, prop::collection::vec(layout(), 0..4));
+    let layouts = (0..12_u32, prop::collection::vec(held_layout(), 0..4));
     let job = (number(), ids(), number(), (number(), number()), ids());
     prop_oneof![
         1 => Just(Request::Configure(geometry(EntryWidth::Wide))),
@@ -269,6 +271,7 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::TreatReferences(Referents::Follow)),
         1 => Just(Request::TakeDiscovered),
         1 => Just(Request::TakeMarked),
+        1 => Just(Request::TakeHolders),
         1 => Just(Request::FinishTracing),
         4 => (job, any::<bool>()).prop_map(|((group, from, to, (start, end), tablets), is_ahead)| {
             let job = Evacuation {
@@ -347,6 +350,11 @@ fn reply() -> impl Strategy<Value = Reply> {
             Table::ALL.into_iter().zip(bytes).for_each(|(table, bytes)| tables.add(table, bytes));
             Reply::Finished(tables)
         }),
+        (ids(), ids(), any::<bool>()).prop_map(|(holders, classes, more)| Reply::Holders {
+            holders: holders.into_iter().map(HolderId).collect(),
+            classes: classes.into_iter().map(KlassId).collect(),
+            more,
+        }),
         "\\PC{0,20}".prop_map(Reply::Failed),
     ]
 }
@@ -378,15 +386,20 @@ fn mesh() -> impl Strategy<Value = Mesh> {
     ]
 }
 
+fn held_layout() -> impl Strategy<Value = (HolderId, KlassLayout)> {
+    (0..4_u32, layout()).prop_map(|(holder, layout)| (HolderId(holder), layout))
+}
+
 fn layout() -> impl Strategy<Value = KlassLayout> {
     let refs = || prop::collection::vec(field(), 0..4);
     prop_oneof![
         (field(), refs(), kind()).prop_map(|(bytes, refs, kind)| {
             KlassLayout::Instance { bytes, refs: refs.into(), kind }
         }),
-        (refs(), field(), field(), field()).prop_map(
-            |(refs, statics_start, static_refs_at, bytes_at)| {
-                KlassLayout::Mirror { refs: refs.into(), statics_start, static_refs_at, bytes_at }
+        (refs(), field(), field(), field(), field()).prop_map(
+            |(refs, statics_start, static_refs_at, bytes_at, klass_id_at)| {
+                let refs = refs.into();
+                KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at, klass_id_at }
             }
         ),
         field().prop_map(|base| KlassLayout::ObjectArray { base }),

@@ -26,6 +26,7 @@
 mod bits;
 mod evacuator;
 mod ghosts;
+mod holders;
 mod memory;
 mod objects;
 pub mod parts;
@@ -242,6 +243,10 @@ impl Work for Heap {
             Request::TakeMarked => {
                 let (entries, more, complete) = self.tracer.take_late(ENTRIES_MAX);
                 return Ok(Reply::Marked { entries, more, complete });
+            }
+            Request::TakeHolders => {
+                let (holders, classes, more) = self.tracer.holders.take(ENTRIES_MAX);
+                return Ok(Reply::Holders { holders, classes, more });
             }
             Request::CopyAhead(job) => self.add(Job::CopyAhead(job))?,
             Request::Evacuate(job) => self.add(Job::Evacuate(job))?,

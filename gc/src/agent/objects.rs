@@ -5,10 +5,10 @@
 
 use super::AgentMemory;
 use crate::hit::{EntryIndex, HitGeometry, TabletId};
-use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use crate::object::layout::{HolderId, KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
-    ARRAY_BASE_MIN, ARRAY_LENGTH_OFFSET, KLASS_ID_MAX, KLASS_OFFSET, KLASS_SHIFT, OBJECT_BYTES_MIN,
-    VALUE_OFFSET,
+    ARRAY_BASE_MIN, ARRAY_LENGTH_OFFSET, KLASS_ID_MAX, KLASS_OFFSET, KLASS_SHIFT, KlassId,
+    OBJECT_BYTES_MIN, VALUE_OFFSET,
 };
 use std::sync::atomic::Ordering;
 
@@ -19,8 +19,8 @@ pub struct Objects<S = HitGeometry> {
     pub fields: Option<ReferenceFields>,
     /// Which server this is.
     pub me: usize,
-    /// Layouts by id; 0 is never used.
-    layouts: Vec<KlassLayout>,
+    /// Layouts by id, and what holds the class; 0 is never used.
+    layouts: Vec<(HolderId, KlassLayout)>,
 }
 
 /// The properties of all heaps that agents work on.
@@ -67,7 +67,11 @@ impl<S: Shape> Objects<S> {
     }
 
     /// Adds layouts of the ids from `first` on.
-    pub fn add_layouts(&mut self, first: u32, layouts: Vec<KlassLayout>) -> Result<(), String> {
+    pub fn add_layouts(
+        &mut self,
+        first: u32,
+        layouts: Vec<(HolderId, KlassLayout)>,
+    ) -> Result<(), String> {
         if first as usize != self.layouts.len() + 1 {
             return Err(format!("layouts from {first} on, after {}", self.layouts.len()));
         }
@@ -75,7 +79,7 @@ impl<S: Shape> Objects<S> {
             return Err("more layouts than ids".into());
         }
         let slot_bytes = self.geometry.slot_bytes();
-        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout, slot_bytes)) {
+        if let Some(wrong) = layouts.iter().find(|(_, layout)| !is_sound(layout, slot_bytes)) {
             return Err(format!("no object is laid out like {wrong:?}"));
         }
         self.layouts.extend(layouts);
@@ -84,9 +88,33 @@ impl<S: Shape> Objects<S> {
 
     #[inline]
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {
+        self.holder_and_layout(offset).map(|(_, layout)| layout)
+    }
+
+    #[inline]
+    pub fn holder_and_layout(&self, offset: usize) -> Result<&(HolderId, KlassLayout), String> {
         let id = self.memory.u32(offset + KLASS_OFFSET) >> KLASS_SHIFT;
         let layout = (id as usize).checked_sub(1).and_then(|i| self.layouts.get(i));
         layout.ok_or_else(|| format!("the object at {offset:#x} has unknown class {id}"))
+    }
+
+    /// What holds a class; `None` if its layout has not come yet.
+    pub fn holder(&self, klass: KlassId) -> Option<HolderId> {
+        let place = (klass.0 as usize).checked_sub(1)?;
+        self.layouts.get(place).map(|(holder, _)| *holder)
+    }
+
+    /// The class that a mirror stands for, `None` while that is not known. The mirror ends inside the heap.
+    pub fn mirrored_klass(
+        &self,
+        offset: usize,
+        klass_id_at: u32,
+    ) -> Result<Option<KlassId>, String> {
+        match self.memory.u32(offset + klass_id_at as usize) {
+            0 => Ok(None),
+            id if id <= KLASS_ID_MAX => Ok(Some(KlassId(id))),
+            id => Err(format!("the mirror at {offset:#x} stands for class {id}")),
+        }
     }
 
     #[inline]
@@ -101,8 +129,8 @@ impl<S: Shape> Objects<S> {
         let mut least = OBJECT_BYTES_MIN;
         let bytes = match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
-            KlassLayout::Mirror { bytes_at, static_refs_at, .. } => {
-                least = *bytes_at.max(static_refs_at) as usize + 4;
+            KlassLayout::Mirror { bytes_at, static_refs_at, klass_id_at, .. } => {
+                least = *bytes_at.max(static_refs_at).max(klass_id_at) as usize + 4;
                 if least > room {
                     return Err(format!("the mirror at {offset:#x} ends outside of the heap"));
                 }
@@ -219,7 +247,7 @@ fn is_sound(layout: &KlassLayout, slot_bytes: usize) -> bool {
         (ARRAY_BASE_MIN..=ARRAY_BASE_MAX).contains(&(at as usize))
             && at.is_multiple_of(element_bytes)
     };
-    let are_counts = |refs: [&u32; 2]| refs.into_iter().all(|at| at.is_multiple_of(4));
+    let are_counts = |refs: [&u32; 3]| refs.into_iter().all(|at| at.is_multiple_of(4));
     match layout {
         KlassLayout::Instance { bytes, refs, .. } => {
             let is_inside = |at: &u32| at.saturating_add(slot_bytes) <= *bytes;
@@ -228,10 +256,10 @@ fn is_sound(layout: &KlassLayout, slot_bytes: usize) -> bool {
                 && are_slots(refs)
                 && refs.iter().all(is_inside)
         }
-        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at } => {
+        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at, klass_id_at } => {
             are_slots(refs)
                 && are_slots(&[*statics_start])
-                && are_counts([static_refs_at, bytes_at])
+                && are_counts([static_refs_at, bytes_at, klass_id_at])
         }
         KlassLayout::ObjectArray { base } => is_base(*base, slot_bytes),
         KlassLayout::PrimitiveArray { base, log2_bytes } => is_base(*base, 1 << log2_bytes),

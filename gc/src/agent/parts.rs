@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TabletId};
     use crate::object::geometry::RegionId;
-    use crate::object::layout::{KlassLayout, ReferenceKind};
+    use crate::object::layout::{HolderId, KlassLayout, ReferenceKind};
     use rdma::MESSAGE_BYTES_MAX;
 
     /// The message as the receiver assembles it.
@@ -197,12 +197,13 @@ mod tests {
             refs: (0..refs).map(|n| 8 * n).collect(),
             kind: ReferenceKind::Strong,
         };
+        let permanent = |layout| (HolderId::PERMANENT, layout);
         // As many as make half of a message, and one more.
         let layout = instance((LAYOUTS_BYTES / LAYOUTS_MAX / 4) as u32);
         let count = (LAYOUTS_BYTES / layout_bytes(&layout)).min(LAYOUTS_MAX - 1) + 1;
-        whole("layouts", Request::Layouts { first: 1, layouts: vec![layout; count] }.encode());
+        whole("layouts", Request::Layouts { first: 1, layouts: vec![permanent(layout); count] }.encode());
         // A class has up to 65,535 fields of its own, and those of its superclasses.
-        let layouts = vec![instance(16 * 65_535)];
+        let layouts = vec![permanent(instance(16 * 65_535))];
         let request = Request::Layouts { first: 1, layouts };
         assert_eq!(Request::decode(&sent(&request.encode())), Ok(request));
     }

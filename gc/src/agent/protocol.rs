@@ -9,16 +9,17 @@ use super::region_map::RegionMap;
 use super::tables::TableBytes;
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, HitParts, RegionId, TabletId};
-use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::KlassId;
+use crate::object::layout::{HolderId, KlassLayout, ReferenceFields, ReferenceKind};
 
 /// A request of the VM to an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// Once, first: the sizes of everything.
     Configure(HitGeometry),
-    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before roots that
+    /// Layouts of the classes with ids `first..`, in order, with their holders; each id is sent once, before roots that
     /// lead to objects of it.
-    Layouts { first: u32, layouts: Vec<KlassLayout> },
+    Layouts { first: u32, layouts: Vec<(HolderId, KlassLayout)> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
     /// From now on strings, which are of this class, are looked for where objects are moved ([`Notice::Strings`]).
@@ -41,6 +42,9 @@ pub enum Request {
     FinishTracing,
     /// The next entries that were marked since tracing was finished, or since this was asked before.
     TakeMarked,
+    /// The next holders of classes of objects that were scanned in this cycle, each once. Answered with
+    /// [`Reply::Holders`].
+    TakeHolders,
     /// Copy the objects left in `from` to `to`, and do not change the entries: the program still uses them, and itself
     /// moves the objects that it meets. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate`
     /// of the same group follows, unless it is given up.
@@ -114,6 +118,12 @@ pub enum Reply {
         entries: Vec<EntryIndex>,
         more: bool,
         complete: bool,
+    },
+    /// `classes` are those that mirrors stand for, and whose layouts have not come yet.
+    Holders {
+        holders: Vec<HolderId>,
+        classes: Vec<KlassId>,
+        more: bool,
     },
     /// The results are in the far space. The memory of the agent's tables, as it was when tracing was first finished in
     /// this cycle or shortly before.
@@ -190,7 +200,7 @@ pub const LAYOUTS_BYTES: usize = rdma::MESSAGE_BYTES_MAX / 2;
 /// A longer reason is cut.
 const REASON_BYTES_MAX: usize = 4096;
 /// The bytes of each layout in addition to its slots, at most.
-const LAYOUT_HEADER_BYTES: usize = 17;
+const LAYOUT_HEADER_BYTES: usize = 25;
 
 impl Request {
     pub fn encode(&self) -> Vec<u8> {
@@ -206,7 +216,9 @@ impl Request {
             }
             Request::Layouts { first, layouts } => {
                 w.u8(1).u32(*first).u32(layouts.len() as u32);
-                layouts.iter().for_each(|layout| encode_layout(&mut w, layout));
+                for (holder, layout) in layouts {
+                    encode_layout(w.u32(holder.0), layout);
+                }
             }
             Request::ReferenceFields(f) => {
                 w.u8(2).u32(f.referent).u32(f.discovered).u32(f.next).u32(f.soft_timestamp);
@@ -271,6 +283,9 @@ impl Request {
             Request::Strings { klass } => {
                 w.u8(17).u32(*klass);
             }
+            Request::TakeHolders => {
+                w.u8(18);
+            }
         }
         w.bytes
     }
@@ -288,7 +303,8 @@ impl Request {
                 if count > LAYOUTS_MAX {
                     return Err(Malformed("too many layouts"));
                 }
-                let layouts = (0..count).map(|_| decode_layout(&mut r));
+                let layouts =
+                    (0..count).map(|_| Ok((HolderId(r.u32()?), decode_layout(&mut r)?)));
                 Request::Layouts { first, layouts: layouts.collect::<Result<_, _>>()? }
             }
             2 => Request::ReferenceFields(ReferenceFields {
@@ -343,6 +359,7 @@ impl Request {
             15 => Request::CopyAhead(decode_job(&mut r)?),
             16 => Request::TakeMarked,
             17 => Request::Strings { klass: r.u32()? },
+            18 => Request::TakeHolders,
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -372,6 +389,10 @@ impl Reply {
                 w.list(entries.iter().map(|e| e.0));
             }
             Reply::Finished(tables) => tables.encode(w.u8(5)),
+            Reply::Holders { holders, classes, more } => {
+                w.u8(6).u8((*more).into()).list(holders.iter().map(|holder| holder.0));
+                w.list(classes.iter().map(|klass| klass.0));
+            }
             Reply::Failed(why) => {
                 w.u8(3).bytes.extend_from_slice(beginning(why));
             }
@@ -412,6 +433,12 @@ impl Reply {
                 Reply::Marked { entries, more, complete }
             }
             5 => Reply::Finished(TableBytes::decode(&mut r)?),
+            6 => {
+                let more = r.bool()?;
+                let holders = r.list()?.into_iter().map(HolderId).collect();
+                let classes = r.list()?.into_iter().map(KlassId).collect();
+                Reply::Holders { holders, classes, more }
+            }
             _ => return Err(Malformed("unknown reply")),
         };
         r.end()?;
@@ -551,8 +578,8 @@ fn encode_layout(w: &mut Writer, layout: &KlassLayout) {
         KlassLayout::Instance { bytes, refs, kind } => {
             w.u8(0).u32(*bytes).u8(encode_kind(*kind)).list(refs.iter().copied());
         }
-        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at } => {
-            w.u8(1).u32(*statics_start).u32(*static_refs_at).u32(*bytes_at);
+        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at, klass_id_at } => {
+            w.u8(1).u32(*statics_start).u32(*static_refs_at).u32(*bytes_at).u32(*klass_id_at);
             w.list(refs.iter().copied());
         }
         KlassLayout::ObjectArray { base } => {
@@ -571,8 +598,10 @@ fn decode_layout(r: &mut Reader) -> Result<KlassLayout, Malformed> {
             KlassLayout::Instance { bytes, refs: r.list()?.into(), kind }
         }
         1 => {
-            let (statics_start, static_refs_at, bytes_at) = (r.u32()?, r.u32()?, r.u32()?);
-            KlassLayout::Mirror { refs: r.list()?.into(), statics_start, static_refs_at, bytes_at }
+            let (statics_start, static_refs_at) = (r.u32()?, r.u32()?);
+            let (bytes_at, klass_id_at) = (r.u32()?, r.u32()?);
+            let refs = r.list()?.into();
+            KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at, klass_id_at }
         }
         2 => KlassLayout::ObjectArray { base: r.u32()? },
         3 => match (r.u32()?, r.u8()?) {
@@ -622,7 +651,9 @@ mod tests {
             statics_start: 64,
             static_refs_at: 40,
             bytes_at: 44,
+            klass_id_at: 48,
         };
+        let permanent = |layout| (HolderId::PERMANENT, layout);
         vec![
             Request::Configure(HitGeometry::new(10, 20, 3, EntryWidth::Narrow).unwrap()),
             Request::Configure(
@@ -631,10 +662,10 @@ mod tests {
             Request::Layouts {
                 first: 7,
                 layouts: vec![
-                    instance(ReferenceKind::Final),
-                    mirror,
-                    KlassLayout::ObjectArray { base: 12 },
-                    KlassLayout::PrimitiveArray { base: 16, log2_bytes: 3 },
+                    (HolderId(u32::MAX), instance(ReferenceKind::Final)),
+                    permanent(mirror),
+                    permanent(KlassLayout::ObjectArray { base: 12 }),
+                    (HolderId(5), KlassLayout::PrimitiveArray { base: 16, log2_bytes: 3 }),
                 ],
             },
             Request::ReferenceFields(ReferenceFields {
@@ -657,6 +688,7 @@ mod tests {
             Request::TakeDiscovered,
             Request::FinishTracing,
             Request::TakeMarked,
+            Request::TakeHolders,
             Request::Evacuate(job()),
             Request::CopyAhead(job()),
             Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2, 8]).unwrap()),
@@ -694,6 +726,11 @@ mod tests {
             Reply::Discovered { references: vec![d; 3], more: true },
             Reply::Marked { entries: vec![EntryIndex(7)], more: true, complete: false },
             Reply::Finished(tables),
+            Reply::Holders {
+                holders: vec![HolderId(1), HolderId(9)],
+                classes: vec![KlassId(7)],
+                more: true,
+            },
             Reply::Failed("why".into()),
         ] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
-use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use crate::object::layout::{HolderId, KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
-    ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, LOCK_MASK, OBJECT_BYTES_MIN,
-    VALUE_OFFSET, align_object,
+    ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, KlassId, LOCK_MASK,
+    OBJECT_BYTES_MIN, VALUE_OFFSET, align_object,
 };
 use protocol::{Discovered, MoveOrder, Referents};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
@@ -30,20 +30,22 @@ const fn field(i: u32) -> u32 {
     HEADER_BYTES as u32 + 4 * i
 }
 
-fn layouts() -> Vec<KlassLayout> {
+fn layouts() -> Vec<(HolderId, KlassLayout)> {
     let instance = |bytes, refs: &[u32], kind| KlassLayout::Instance {
         bytes: bytes as u32,
         refs: refs.into(),
         kind,
     };
     let reference = |kind| instance(REFERENCE_BYTES, &[field(1), field(2)], kind);
-    vec![
+    let layouts = vec![
         KlassLayout::PrimitiveArray { base: ARRAY_BASE as u32, log2_bytes: 0 },
         instance(NODE_BYTES, &NODE_REFS, ReferenceKind::Strong),
         KlassLayout::ObjectArray { base: ARRAY_BASE as u32 },
         reference(ReferenceKind::Weak),
         reference(ReferenceKind::Final),
-    ]
+    ];
+    // Each class has a holder of its own.
+    (1..).map(HolderId).zip(layouts).collect()
 }
 
 /// No reference is soft.
@@ -310,6 +312,25 @@ impl World {
         all
     }
 
+    /// The holders that were noted since the last call of this. Those of `layouts` have the numbers of the classes.
+    fn held_classes(&mut self) -> BTreeSet<u32> {
+        let mut all = BTreeSet::new();
+        for server in 0..self.agents.len() {
+            let Reply::Holders { holders, classes, more: false } =
+                self.ask(server, Request::TakeHolders)
+            else {
+                panic!("the holders are not complete")
+            };
+            assert_eq!(classes, [], "there are no mirrors");
+            all.extend(holders.iter().map(|holder| holder.0));
+        }
+        all
+    }
+
+    fn classes_of(&self, objects: &BTreeSet<usize>) -> BTreeSet<u32> {
+        objects.iter().map(|i| self.objects[*i].klass).collect()
+    }
+
     fn marked(&self) -> BTreeSet<usize> {
         let is_marked = |o: &Object| {
             bits::is_marked(&self.memory[self.server(o.entry)], &self.geometry, o.entry)
@@ -344,6 +365,8 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
         world.trace();
         let strong = world.reachable(&roots, false);
         assert_eq!(world.marked(), strong, "seed {seed}");
+        assert_eq!(world.held_classes(), world.classes_of(&strong), "seed {seed}");
+        assert_eq!(world.held_classes(), [].into(), "seed {seed}");
         let found: BTreeSet<_> =
             world.discovered().iter().map(|d| world.by_entry[&d.reference.0]).collect();
         let has_referent = |i: &&usize| world.objects[**i].referent.is_some();
@@ -375,6 +398,36 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
         }
         assert_eq!(world.notices, []);
     }
+}
+
+#[test]
+fn the_classes_that_mirrors_stand_for_are_reported() {
+    let mut world = World::new(9, 1, 0);
+    let [bytes_at, klass_id_at] = [field(1), field(2)];
+    let mirror = KlassLayout::Mirror {
+        refs: [].into(),
+        statics_start: field(4),
+        static_refs_at: field(0),
+        bytes_at,
+        klass_id_at,
+    };
+    let array = KlassLayout::ObjectArray { base: ARRAY_BASE as u32 };
+    let layouts = vec![(HolderId(0), mirror), (HolderId(7), array)];
+    world.ask_all(&Request::Configure(world.geometry));
+    world.ask_all(&Request::Layouts { first: 1, layouts });
+    world.begin_cycle(1);
+    // Of no class yet; of the second one; of one whose layout has not come.
+    for (i, klass) in [0, 2, 900].into_iter().enumerate() {
+        let (entry, offset) = (TabletId(0).entry(1 + i), OBJECT_BYTES_MIN + i * 64);
+        world.write_header(0, offset, 1, entry, 0);
+        world.memory[0].set_u32(offset + bytes_at as usize, 64);
+        world.memory[0].set_u32(offset + klass_id_at as usize, klass);
+        world.ask(0, Request::Roots(vec![entry]));
+    }
+    world.trace();
+    let holders = world.ask(0, Request::TakeHolders);
+    let (holders_expected, classes) = (vec![HolderId(7)], vec![KlassId(900)]);
+    assert_eq!(holders, Reply::Holders { holders: holders_expected, classes, more: false });
 }
 
 /// A slot may hold an index that is newer than the snapshot; its entry and object may be anything.

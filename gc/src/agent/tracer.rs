@@ -7,6 +7,7 @@
 
 use super::Ghosts;
 use super::bits;
+use super::holders::SeenHolders;
 use super::objects::{Objects, SLOT_BYTES};
 use super::protocol::{Discovered, MoveOrder, Referents};
 use super::trace_order::{self, TraceOrder};
@@ -33,6 +34,8 @@ pub struct Tracer {
     /// The same with sizes: the bits of the entries named by the slots that are visited first were prefetched.
     found: Ahead<Found, AHEAD>,
     discovered: VecDeque<Discovered>,
+    /// Of the classes of the objects whose sizes are counted.
+    pub holders: SeenHolders,
     /// The entries that were marked since tracing was finished.
     late: Late,
     /// Bytes of marked objects by region of this server.
@@ -102,6 +105,7 @@ impl Tracer {
             coming: Ahead::default(),
             found: Ahead::default(),
             discovered: VecDeque::new(),
+            holders: SeenHolders::default(),
             late: Late::Unwanted,
             live_bytes: vec![0; objects.geometry.regions_per_server()],
             order: None,
@@ -149,6 +153,7 @@ impl Tracer {
         entries * size_of::<EntryIndex>()
             + self.slots.capacity() * size_of::<(usize, usize)>()
             + self.discovered.capacity() * size_of::<Discovered>()
+            + self.holders.bytes()
     }
 
     /// Memory of the count of live bytes.
@@ -307,7 +312,8 @@ impl Tracer {
         Ok(())
     }
 
-    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, prefetches the bits
+    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, notes the holder of its
+    /// class, prefetches the bits
     /// of the entries that its last slots name, which are visited first, and continues with another object whose bits
     /// are in the cache.
     fn size(
@@ -318,8 +324,14 @@ impl Tracer {
         offset: usize,
     ) -> Result<(), String> {
         o.check(entry, offset)?;
-        let layout = o.layout(offset)?;
+        let (holder, layout) = o.holder_and_layout(offset)?;
         let bytes = o.bytes(offset, layout)?;
+        self.holders.note(*holder);
+        if let KlassLayout::Mirror { klass_id_at, .. } = layout
+            && let Some(klass) = o.mirrored_klass(offset, *klass_id_at)?
+        {
+            self.holders.note_mirrored(klass, o.holder(klass));
+        }
         let region = o.geometry.region_of(offset).0 as usize;
         let region = region - o.me * o.geometry.regions_per_server();
         self.live_bytes[region] += bytes as u64;

@@ -11,7 +11,7 @@ use crate::agent::protocol::{Flags, LAYOUTS_BYTES, LAYOUTS_MAX, Reply, Request, 
 use crate::agent::tables::TableBytes;
 use crate::core::heap_core::HeapCore;
 use crate::object::KlassId;
-use crate::object::layout::KlassLayout;
+use crate::object::layout::{HolderId, KlassLayout};
 use crate::options::CollectorKind;
 use parking_lot::Mutex;
 use rdma::spawn::{Fleet, Link};
@@ -74,10 +74,13 @@ impl Told {
         let count = core.layouts.count();
         while self.layouts < count {
             let (first, end) = (self.layouts, count.min(self.layouts + LAYOUTS_MAX as u32));
-            let layout = |id| core.layouts.find(KlassId(id)).cloned();
+            let layout = |id| {
+                let layout = core.layouts.find(KlassId(id))?.clone();
+                Some((core.layouts.holder(KlassId(id)), layout))
+            };
             // A message holds a limited number of bytes; a class has all slots of those above it.
             let mut bytes = 0;
-            let fits = |layout: &KlassLayout| {
+            let fits = |(_, layout): &(HolderId, KlassLayout)| {
                 bytes += layout_bytes(layout);
                 bytes <= LAYOUTS_BYTES || bytes == layout_bytes(layout)
             };

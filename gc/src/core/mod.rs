@@ -9,4 +9,5 @@ pub mod memory_use;
 pub mod outcome;
 pub mod stats;
 pub mod strings;
+pub mod unloading;
 pub mod verify;

@@ -3,7 +3,7 @@
 //! 1. Regions are walked from object to object: known classes, sane sizes, ends that meet the tops.
 //! 2. Everything reachable from roots is visited: each slot decodes to null or to the start of an object found in
 //!    step 1, which the collector does not take for dead; no slot outside the heap is visited twice (a
-//!    collector would forward it twice).
+//!    collector would forward it twice); no class of it is unloaded.
 //!
 //! A failure panics with the finding and its place: the heap cannot be trusted any more.
 
@@ -157,6 +157,9 @@ impl Verifier<'_> {
         let is_dead = self.collector.is_known_dead(object);
         assert!(!is_dead, "{when}: {object:?} was found dead; {}", context());
         if self.reached.mark_alone(object) {
+            let klass = object.klass();
+            let is_retired = self.core.layouts.is_retired(klass);
+            assert!(!is_retired, "{when}: {klass:?} of {object:?} is unloaded; {}", context());
             self.seen.reachable += 1;
             self.seen.reachable_bytes += self.size(object, context);
             self.stack.push(object);

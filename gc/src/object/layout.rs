@@ -7,7 +7,7 @@
 use crate::object::{KLASS_ID_MAX, KlassId, ObjectRef, align_object};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// The shape of the objects of one class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +16,15 @@ pub enum KlassLayout {
     Instance { bytes: u32, refs: Box<[u32]>, kind: ReferenceKind },
     /// `java.lang.Class` objects, which hold the static fields of the class that they stand for. `refs` are the
     /// slots of every mirror; at `statics_start` begin the mirror's own static reference slots, as many as the
-    /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`.
-    Mirror { refs: Box<[u32]>, statics_start: u32, static_refs_at: u32, bytes_at: u32 },
+    /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`. The i32 at `klass_id_at` is the
+    /// id of the class that the mirror stands for, which lives as long as the mirror; 0 while that is not known.
+    Mirror {
+        refs: Box<[u32]>,
+        statics_start: u32,
+        static_refs_at: u32,
+        bytes_at: u32,
+        klass_id_at: u32,
+    },
     /// Arrays of references; elements have the codec's slot width. The first is at offset `base`, a multiple of that.
     ObjectArray { base: u32 },
     /// Arrays of primitives of `1 << log2_bytes` bytes, from offset `base` on, a multiple of that.
@@ -134,7 +141,7 @@ impl LayoutTable {
         }
         // SAFETY: the chunk was made above or earlier and is freed only when the table is dropped.
         let chunk = unsafe { &*slot.load(Ordering::Relaxed) };
-        let record = Record { layout, holder };
+        let record = Record { layout, holder, is_retired: AtomicBool::new(false) };
         assert!(chunk[id as usize % CHUNK_LAYOUTS].set(record).is_ok(), "layout {id} set twice");
         *next = id + 1;
         KlassId(id)
@@ -155,7 +162,25 @@ impl LayoutTable {
     /// What holds a registered class. Panics on an id that was never registered.
     #[inline]
     pub fn holder(&self, klass: KlassId) -> HolderId {
-        self.record(klass).unwrap_or_else(|| panic!("no holder for {klass:?}")).holder
+        self.layout_and_holder(klass).1
+    }
+
+    /// Both of a registered class. Panics on an id that was never registered.
+    #[inline]
+    pub fn layout_and_holder(&self, klass: KlassId) -> (&KlassLayout, HolderId) {
+        let record = self.record(klass).unwrap_or_else(|| panic!("no holder for {klass:?}"));
+        (&record.layout, record.holder)
+    }
+
+    /// The class is unloaded. Dead objects of it may remain, so its layout does too; verification accepts no live one.
+    pub fn retire(&self, klass: KlassId) {
+        let record = self.record(klass).unwrap_or_else(|| panic!("{klass:?} is not registered"));
+        record.is_retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the class is unloaded.
+    pub fn is_retired(&self, klass: KlassId) -> bool {
+        self.record(klass).is_some_and(|record| record.is_retired.load(Ordering::Relaxed))
     }
 
     pub fn retire(&self, _klass: KlassId) {}
@@ -203,4 +228,6 @@ type Chunk = [OnceLock<Record>; CHUNK_LAYOUTS];
 struct Record {
     layout: KlassLayout,
     holder: HolderId,
+    /// Written in a pause, read in pauses; relaxed.
+    is_retired: AtomicBool,
 }

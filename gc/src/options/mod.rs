@@ -346,6 +346,10 @@ options! {
         pub region_waste_percent: u32 as Percent = 8, "RegionWastePercent" in 0..=100, Product;
         /// Milliseconds that a softly reachable object is kept for each free megabyte.
         pub soft_ref_ms_per_mb: u64 as Millis = 1000, "SoftRefLRUPolicyMSPerMB", Product;
+        /// Unload classes that nothing uses any more, with their loaders.
+        pub class_unloading: bool as Switch = true, "ClassUnloading", Product;
+        /// Also in collections beside the program. Otherwise only in full collections.
+        pub class_unloading_with_concurrent_mark: bool as Switch = true, "ClassUnloadingWithConcurrentMark", Product;
         /// Equal strings share their characters: where a collector copies strings, they are candidates, and a thread
         /// gives them the contents of equal ones (JEP 192).
         pub deduplicates_strings: bool as Switch = false, "UseStringDeduplication", Product;

@@ -27,6 +27,11 @@ pub trait VmBinding: Send + Sync {
     /// Also while the world is running: what a slot held when the marking began is still there, or null.
     fn visit_holder_slots(&self, _holder: HolderId, _visit: &mut dyn FnMut(&RootSlot)) {}
 
+    /// The ids of holders made from now on are not below it; ids of holders ascend. 0: none will be found dead.
+    fn holder_limit(&self) -> u32 {
+        0
+    }
+
     /// The holders whose methods are on the stacks of threads, or which the VM needs for another reason.
     fn visit_holders_in_use(&self, _world: &WorldStopped, _visit: &mut dyn FnMut(HolderId)) {}
 

@@ -1,7 +1,8 @@
 //! Finding the slots of an object.
 
-use crate::object::ObjectRef;
+use crate::object::{KlassId, ObjectRef};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Calls `slot` with the offset of every ordinary reference slot of `object`: all but the referent and the
 /// discovered field of `java.lang.ref.Reference`s.
@@ -51,6 +52,15 @@ pub fn reference_kind(layout: &KlassLayout) -> ReferenceKind {
         KlassLayout::Instance { kind, .. } => *kind,
         _ => ReferenceKind::Strong,
     }
+}
+
+/// The class that a mirror stands for, if it is known yet. `klass_id_at` is of the mirrors' layout.
+#[inline]
+pub fn mirrored_klass(mirror: ObjectRef, klass_id_at: u32) -> Option<KlassId> {
+    let field = (mirror.address() + klass_id_at as usize) as *mut u32;
+    // SAFETY: the object is a mirror, whose i32 field a thread may be setting.
+    let id = unsafe { AtomicU32::from_ptr(field) }.load(Ordering::Relaxed);
+    (id != 0).then_some(KlassId(id))
 }
 
 fn mirror_i32(mirror: ObjectRef, offset: u32) -> i32 {

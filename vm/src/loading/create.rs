@@ -177,6 +177,7 @@ impl Shape {
                 statics_start: t.vm.known.statics_start().expect("computed before any class"),
                 static_refs_at: self.injected("static_refs"),
                 bytes_at: self.injected("mirror_bytes"),
+                klass_id_at: self.injected("klass_id"),
             };
         }
         KlassLayout::Instance { bytes: self.bytes(), refs: self.refs.clone(), kind: self.kind }

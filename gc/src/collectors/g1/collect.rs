@@ -97,15 +97,13 @@ impl G1 {
             _ => ("Pause Young (Normal)", "Normal"),
         };
         let pause = self.begin(world, format!("Pause Young ({what})"), cause);
-        if marks {
-            self.marking.begin(tables, world);
-        }
+        let marks = marks.then(|| self.marking.begin(tables, world));
         let moving = self.choose(&old);
         self.merge_remembered(&old);
         self.survivors.begin(tables);
         self.olds.begin(tables);
         let order = Order {
-            marks,
+            marks: marks.clone(),
             tenuring_age: policy.tenuring_age,
             free_bytes: self.free_bytes.load(Ordering::Relaxed),
         };
@@ -122,7 +120,7 @@ impl G1 {
         self.log_phase(pause.number, "Evacuate Collection Set", evacuating);
         let freeing = Instant::now();
         self.free_moved(&moving, &policy);
-        if marks {
+        if marks.is_some() {
             self.marking.hand_over(std::mem::take(&mut outcome.grey));
         }
         self.log_phase(pause.number, "Free Collection Set", freeing);

@@ -21,15 +21,18 @@ use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
 use crate::threads::stealing::Stealing;
 use crate::threads::workers::Workers;
+use crate::tracing::holders::Holders;
 use crate::tracing::references::{Discovered, References};
 use crossbeam_deque::Worker as Deque;
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The parameters of an evacuation. The tables say which regions move.
 pub struct Order {
-    /// It begins a marking: objects of the snapshot that roots and copied objects refer to are grey.
-    pub marks: bool,
+    /// It begins a marking: objects of the snapshot that roots and copied objects refer to are grey, and the holders of
+    /// copied objects' classes are noted.
+    pub marks: Option<Arc<Holders>>,
     /// Objects that have survived this many pauses become old.
     pub tenuring_age: u32,
     /// As [`HeapCore::references`](crate::core::heap_core::HeapCore::references) takes it.
@@ -139,13 +142,19 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
         binding.visit_thread_roots(world, &mut |root| *root = evacuator.root(*root));
         let mut slot = |slot: &RootSlot| {
             let object = self.codec.read_root(slot);
-            let new = evacuator.root(object);
+            let new = evacuator.place(object);
             if new != object {
                 self.codec.write_root(slot, new);
             }
         };
         binding.visit_strong_slots(world, &mut slot);
         slot(binding.pending_list());
+        // What moved lives in any case. Of what stays, the slots of holders make nothing grey.
+        if let Some(holders) = &self.order.marks {
+            let mut slot = |slot: &RootSlot| _ = evacuator.root(self.codec.read_root(slot));
+            self.tables.core.visit_marking_slots(world, holders, &mut slot);
+            slot(binding.pending_list());
+        }
     }
 
     /// Until no worker has anything left to do.

@@ -70,14 +70,19 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
 
     /// The new place of the object that a root refers to.
     pub fn root(&mut self, object: ObjectRef) -> ObjectRef {
-        if object.is_null() {
-            return object;
+        let place = self.place(object);
+        if place == object && !object.is_null() {
+            self.grey(object);
         }
-        if self.tables.moves(self.tables.region_of(object)) {
-            return self.evacuate(object);
+        place
+    }
+
+    /// The same, of a slot that is not a root of a marking: an object that stays does not become grey.
+    pub fn place(&mut self, object: ObjectRef) -> ObjectRef {
+        match !object.is_null() && self.tables.moves(self.tables.region_of(object)) {
+            true => self.evacuate(object),
+            false => object,
         }
-        self.grey(object);
-        object
     }
 
     #[inline]
@@ -240,7 +245,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
     /// An object of the snapshot that lives.
     #[inline]
     fn grey(&mut self, object: ObjectRef) {
-        if self.shared.order.marks
+        if self.shared.order.marks.is_some()
             && self.tables.is_in_snapshot(object)
             && self.tables.make_grey(object)
         {
@@ -256,7 +261,12 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         }
         let region = self.tables.region_of(object);
         // The object's own header may be overwritten at any moment.
-        let layout = self.tables.core.layouts.layout(header.klass());
+        let layouts = &self.tables.core.layouts;
+        let layout = match &self.shared.order.marks {
+            // Newer than the marking from now on, and so never scanned by it.
+            Some(holders) => holders.scans_as(layouts, object, header.klass()),
+            None => layouts.layout(header.klass()),
+        };
         let bytes = layout.object_bytes(object, self.codec.slot_bytes());
         // The age in the header saturates; an object of that age may also have to be promoted.
         let stays_young =

@@ -6,7 +6,8 @@
 //!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
 //!    young, and live.
 //! 3. A handshake collects the logs of threads; these are traced. This is repeated some times.
-//! 4. *Remark*, a pause: the rest of the logs, references, weak slots. Then the marks say which objects are dead;
+//! 4. The same with what the holders of classes hold that turn out to be alive ([`Holders`]).
+//! 5. *Remark*, a pause: the rest of both, references, weak slots, dead classes. Then the marks say which objects are dead;
 //!    regions with nothing alive are freed, and those with little become candidates of mixed pauses.
 
 use super::G1;
@@ -26,8 +27,10 @@ use crate::threads::mutator::WorldStopped;
 use crate::threads::quiescence::Quiescence;
 use crate::threads::thread_data::ThreadData;
 use crate::threads::workers::{AbortOnPanic, Workers};
+use crate::tracing::holders::Holders;
 use crate::tracing::references::{Discovered, References};
 use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -48,6 +51,8 @@ pub struct Marking {
     is_aborted: AtomicBool,
     /// Grey objects, which no tracer has, between tracings: marked, unless tracing is aligned.
     grey: Mutex<Vec<ObjectRef>>,
+    /// Of the running marking. Changes when one begins.
+    holders: Mutex<Arc<Holders>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,6 +95,7 @@ impl Marking {
             is_active: AtomicBool::new(false),
             is_aborted: AtomicBool::new(false),
             grey: Mutex::default(),
+            holders: Mutex::new(Arc::new(Holders::all())),
         }
     }
 
@@ -108,8 +114,8 @@ impl Marking {
     }
 
     /// In a young pause, before it moves anything: the snapshot. The caller hands over the objects that the pause
-    /// makes grey.
-    pub fn begin(&self, tables: &Tables, world: &WorldStopped) {
+    /// makes grey, and notes the holders of objects that it moves, among those returned.
+    pub fn begin(&self, tables: &Tables, world: &WorldStopped) -> Arc<Holders> {
         let mut stage = self.stage.lock();
         assert!(*stage == Stage::Idle, "a marking inside a marking");
         assert!(tables.logged.take().is_empty(), "references logged outside of a marking");
@@ -120,6 +126,23 @@ impl Marking {
         self.is_aborted.store(false, Ordering::Relaxed);
         self.is_active.store(true, Ordering::Relaxed);
         set_phase(tables, world, TRACING);
+        // Agents do not say what holds the classes of the objects that they trace.
+        let holders = match self.elsewhere {
+            None => tables.core.holders_beside_program(),
+            Some(_) => Holders::all(),
+        };
+        let holders = Arc::new(holders);
+        *self.holders.lock() = holders.clone();
+        holders
+    }
+
+    fn holders(&self) -> Arc<Holders> {
+        self.holders.lock().clone()
+    }
+
+    /// Whether the results of work in this mode do not count.
+    fn is_in_vain(&self, mode: Mode) -> bool {
+        mode == Mode::Concurrent && self.is_aborted()
     }
 
     /// In the same pause, when it is over.
@@ -236,6 +259,7 @@ impl Marking {
         let pool =
             Mutex::new(grey.chunks(POOL_CHUNK).map(|grey| Chunk::of(tables, grey)).collect());
         let quiescence = Quiescence::new(self.workers.count());
+        let holders = &*self.holders();
         let free = tables.core.geometry.heap_bytes() - tables.core.regions.used_bytes();
         self.workers.run(&|_| {
             let gate = (mode == Mode::Concurrent).then_some(&self.gate);
@@ -246,10 +270,12 @@ impl Marking {
             let faults = swap::thread_fetch_faults();
             let (references, live_bytes) = match tables.codec() {
                 AddressCodec::Narrow(codec) => {
-                    Tracer::new(tables, codec, self, gate, &pool, references).run(&quiescence)
+                    Tracer::new(tables, codec, self, gate, &pool, references, holders)
+                        .run(&quiescence)
                 }
                 AddressCodec::Wide(codec) => {
-                    Tracer::new(tables, codec, self, gate, &pool, references).run(&quiescence)
+                    Tracer::new(tables, codec, self, gate, &pool, references, holders)
+                        .run(&quiescence)
                 }
             };
             let faults = swap::thread_fetch_faults() - faults;
@@ -332,7 +358,7 @@ impl G1 {
 
     /// Traces the live objects of the snapshot, except those that are logged last.
     fn trace_beside_program(&self, found: &Mutex<Found>) -> Result<(), Lost> {
-        self.marking.trace(&self.tables, Mode::Concurrent, found)?;
+        self.trace_held(Mode::Concurrent, HELD_ROUNDS_MAX, found)?;
         for _ in 0..HAND_OVERS_MAX {
             if self.marking.is_aborted() {
                 break;
@@ -340,21 +366,54 @@ impl G1 {
             self.core
                 .safepoints
                 .handshake(None, &|m| self.tables.logged.hand_over(&G1Thread::of(m).logged));
-            if !self.take_logged() {
+            if !self.take_logged(Mode::Concurrent) {
                 break;
             }
-            self.marking.trace(&self.tables, Mode::Concurrent, found)?;
+            self.trace_held(Mode::Concurrent, HELD_ROUNDS_MAX, found)?;
         }
         Ok(())
     }
 
+    /// Completes the closure of grey objects, and up to `rounds` times of what holders hold that were found by it.
+    fn trace_held(&self, mode: Mode, rounds: usize, found: &Mutex<Found>) -> Result<(), Lost> {
+        self.marking.trace(&self.tables, mode, found)?;
+        for _ in 0..rounds {
+            if !self.take_held(mode) {
+                break;
+            }
+            self.marking.trace(&self.tables, mode, found)?;
+        }
+        Ok(())
+    }
+
+    /// Makes grey what is held by the holders that were found since the last time; returns whether there was any.
+    fn take_held(&self, mode: Mode) -> bool {
+        let (tables, marking) = (&*self.tables, &self.marking);
+        let codec = tables.codec();
+        marking.gate.enter();
+        let mut grey = marking.grey.lock();
+        if !marking.is_in_vain(mode) {
+            self.core.visit_found_holders(&marking.holders(), &mut |slot| {
+                let object = codec.read_root(slot);
+                // Others are newer, or were moved by the pause that began the marking.
+                if !object.is_null() && tables.is_in_snapshot(object) && tables.make_grey(object) {
+                    grey.push(object);
+                }
+            });
+        }
+        let any = !grey.is_empty();
+        drop(grey);
+        marking.gate.leave();
+        any
+    }
+
     /// Makes the logged objects grey; returns whether there were any.
-    fn take_logged(&self) -> bool {
+    fn take_logged(&self, mode: Mode) -> bool {
         let logged = self.tables.logged.take();
         // An abort in between would let objects move under these addresses.
         self.marking.gate.enter();
         let mut grey = self.marking.grey.lock();
-        if !self.marking.is_aborted() {
+        if !self.marking.is_in_vain(mode) {
             grey.extend(logged.into_iter().filter(|object| self.tables.make_grey(*object)));
         }
         let any = !grey.is_empty();
@@ -369,8 +428,10 @@ impl G1 {
         let codec = tables.codec();
         world.mutators().for_each(|m| tables.logged.hand_over(&G1Thread::of(m).logged));
         self.verify_retired(world, "before remark");
-        self.take_logged();
-        self.marking.trace(tables, Mode::Stopped, &found)?;
+        self.take_logged(Mode::Stopped);
+        let holders = self.marking.holders();
+        self.core.note_holders_in_use(world, &holders);
+        self.trace_held(Mode::Stopped, usize::MAX, &found)?;
         self.process_references(&found)?;
         binding.visit_weak_slots(world, &mut |slot| {
             let object = codec.read_root(slot);
@@ -378,6 +439,7 @@ impl G1 {
                 codec.write_root(slot, ObjectRef::NULL);
             }
         });
+        self.core.unload(world, &holders);
         let Found { mut references, live_bytes } = found.into_inner();
         references.enqueue(&codec, binding.pending_list(), |reference, at, head| {
             if !head.is_null() {
@@ -408,7 +470,7 @@ impl G1 {
                 self.marking.grey.lock().push(referent);
             }
         }
-        self.marking.trace(tables, Mode::Reviving, found)?;
+        self.trace_held(Mode::Reviving, usize::MAX, found)?;
         let references = &mut found.lock().references;
         references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
         Ok(())
@@ -459,6 +521,8 @@ impl G1 {
     }
 }
 
+/// Concurrent rounds of tracing what holders hold that were found by the last one.
+const HELD_ROUNDS_MAX: usize = 16;
 /// Concurrent rounds of taking over logged references before the remark pause.
 const HAND_OVERS_MAX: usize = 3;
 /// Objects that a tracer takes at once.

@@ -9,6 +9,7 @@ use crate::object::layout::{KlassLayout, ReferenceKind};
 use crate::object::prefetch::{self, Ahead};
 use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::threads::quiescence::Quiescence;
+use crate::tracing::holders::Holders;
 use crate::tracing::mark_stack::MarkStack;
 use crate::tracing::references::{References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
@@ -53,6 +54,7 @@ pub struct Tracer<'a, C> {
     /// Where tracing is aligned with the program that runs beside it.
     aligner: Option<Aligner<'a>>,
     references: References,
+    holders: &'a Holders,
     live_bytes: Vec<usize>,
 }
 
@@ -64,6 +66,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
         gate: Option<&'a Gate>,
         pool: &'a Pool,
         references: References,
+        holders: &'a Holders,
     ) -> Tracer<'a, C> {
         let geometry = *tables.geometry();
         let lined = tables.lined.as_ref().filter(|_| gate.is_some());
@@ -79,6 +82,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
             met: Ahead::default(),
             coming: Ahead::default(),
             references,
+            holders,
             live_bytes: vec![0; geometry.regions],
         }
     }
@@ -251,7 +255,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
     }
 
     fn scan(&mut self, object: ObjectRef) {
-        let layout = self.tables.core.layout_of(object);
+        let layout = self.holders.scans(&self.tables.core.layouts, object);
         let bytes = layout.object_bytes(object, self.slots.slot_bytes());
         assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.live_bytes[self.tables.region_of(object).index()] += bytes;

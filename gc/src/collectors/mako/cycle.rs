@@ -12,6 +12,7 @@ use super::allocation::Spare;
 use super::control::Order;
 use super::entries::entry_of;
 use super::evacuation::Group;
+use super::held;
 use super::policy::{self, Candidate};
 use super::references::{self, Pending};
 use super::remote::{Found, Lost};
@@ -31,6 +32,7 @@ use crate::options::MakoOptions;
 use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::steps::Steps;
 use crate::threads::thread_data::ThreadData;
+use crate::tracing::holders::Holders;
 use crate::tracing::scan::for_every_slot;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
@@ -179,7 +181,8 @@ impl Mako {
             // little work should be left for it.
             self.pager().write_back_all(&self.everything());
         }
-        let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
+        let (held, holders) =
+            self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, hurry));
         let before = self.last_snapshot.lock().take();
         let lock = || self.allocator.lock();
         let snapshot = snapshot.insert(Snapshot::take(&self.shared.entries, lock, before));
@@ -206,6 +209,7 @@ impl Mako {
         self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
         for _ in 0..HAND_OVERS_MAX {
+            held::trace(&self.shared, &self.agents, &holders, hurry, held::ROUNDS_MAX)?;
             self.handshake(world, &|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
             let logged = self.shared.logged.take();
             if logged.is_empty() {
@@ -214,10 +218,11 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(hurry)?;
         }
+        held::trace(&self.shared, &self.agents, &holders, hurry, held::ROUNDS_MAX)?;
         // No thread waits for it at this point, and mostly it is final.
         let found = self.agents.take_found(snapshot)?;
         self.pause(world, "Pause PEP", |w| {
-            let mut decision = self.pre_evacuation_pause(w, snapshot, found, hurry)?;
+            let mut decision = self.pre_evacuation_pause(w, snapshot, found, &holders, hurry)?;
             let groups = match world {
                 World::Running => self.begin_groups(w, &mut decision.groups, decision.dead.len()),
                 World::Stopped(_) => Vec::new(),
@@ -255,7 +260,7 @@ impl Mako {
 
     /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes dirty pages if nothing
     /// else does.
-    fn pre_tracing_pause(&self, world: &WorldStopped) -> Held {
+    fn pre_tracing_pause(&self, world: &WorldStopped, is_full: bool) -> (Held, Holders) {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
         let young = self.collect_young(world, None);
         self.verify_young();
@@ -271,6 +276,7 @@ impl Mako {
         }
         steps.end("Retire Buffers");
         let mut held = Held::default();
+        let holders = self.begin_holders(is_full, &young);
         let binding = self.core.binding();
         let is_young = |object: ObjectRef| {
             let table = self.shared.young.as_ref().filter(|_| !object.is_null());
@@ -289,7 +295,7 @@ impl Mako {
         };
         let mut visit_slot =
             |slot: &crate::object::RootSlot| visit_word(slot.word().load(Ordering::Relaxed));
-        binding.visit_strong_slots(world, &mut visit_slot);
+        self.core.visit_marking_slots(world, &holders, &mut visit_slot);
         visit_slot(binding.pending_list());
         let fields = self.core.reference_fields();
         for object in young {
@@ -303,7 +309,7 @@ impl Mako {
         steps.end("Roots");
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
-        held
+        (held, holders)
     }
 
     /// Completes the marks, processes references, frees nothing yet, chooses the regions to evacuate.
@@ -312,6 +318,7 @@ impl Mako {
         world: &WorldStopped,
         snapshot: &mut Snapshot,
         mut found: Found,
+        holders: &Holders,
         is_full: bool,
     ) -> Result<Decision, Lost> {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
@@ -325,10 +332,16 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(true)?;
             steps.end("Trace Logged");
+        }
+        let has_held = self.complete_held(world, holders)?;
+        steps.end("Trace Held");
+        if !logged.is_empty() || has_held {
             self.agents.find_more(snapshot, &mut found)?;
             steps.end("Read Marks");
         }
-        let pending = references::process(&self.shared, &self.agents, world, snapshot, &mut found)?;
+        let Mako { shared, agents, .. } = self;
+        let pending = references::process(shared, agents, world, snapshot, &mut found, holders)?;
+        self.core.unload(world, holders);
         steps.end("References");
         let Found { live, jumps, .. } = found;
         self.agents.share_marks(snapshot)?;

@@ -158,6 +158,7 @@ mod entry_buffer;
 mod evacuation;
 mod gate;
 mod group_table;
+mod held;
 mod in_process;
 mod leads;
 mod lookout;

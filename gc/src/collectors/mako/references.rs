@@ -10,7 +10,7 @@
 //! 3. phantom references to objects that are still dead are cleared and made pending;
 //! 4. weak slots with dead objects are emptied.
 
-use super::Shared;
+use super::{Shared, held};
 use super::remote::{Agents, Found, Lost};
 use super::snapshot::Snapshot;
 use crate::agent::protocol::Discovered;
@@ -19,6 +19,7 @@ use crate::object::ObjectRef;
 use crate::object::layout::{ReferenceFields, ReferenceKind};
 use crate::threads::mutator::WorldStopped;
 use crate::threads::steps::Steps;
+use crate::tracing::holders::Holders;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many references of each kind became pending.
@@ -39,6 +40,7 @@ pub fn process(
     world: &WorldStopped,
     snapshot: &mut Snapshot,
     found: &mut Found,
+    holders: &Holders,
 ) -> Result<Pending, Lost> {
     let mut pending = Pending::default();
     let mut steps = Steps::begin(&shared.core.options.log, "Pause PEP");
@@ -63,6 +65,7 @@ pub fn process(
             agents.follow_referents()?;
             agents.send_roots(&resurrected)?;
             agents.await_end_of_tracing(true)?;
+            held::trace(shared, agents, holders, true, usize::MAX)?;
             agents.find_more(snapshot, found)?;
             steps.end("Trace Finals");
         }

@@ -19,8 +19,9 @@ pub use crate::collectors::sessions::Lost;
 use crate::collectors::sessions::{Sessions, peer, stop_vm};
 use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
-use crate::object::RootSlot;
+use crate::object::{KlassId, RootSlot};
 use crate::options::MakoOptions;
+use crate::tracing::holders::Holders;
 use base::Patience;
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;
@@ -387,6 +388,37 @@ impl Agents {
             }
         }
         Ok(all)
+    }
+
+    /// Notes the holders of the classes of the objects that were traced since the last time. Tracing is over, for now.
+    pub fn take_holders(&self, holders: &Holders) -> Result<(), Lost> {
+        let layouts = &self.core.layouts;
+        for server in 0..self.count() {
+            // A holder is reported once, and one that a new class has once more.
+            let mut left = 2 * layouts.count() as usize;
+            loop {
+                match self.ask(server, Request::TakeHolders)? {
+                    Reply::Holders { holders: found, classes, more } => {
+                        let count = found.len() + classes.len();
+                        let is_known = |klass: &KlassId| layouts.find(*klass).is_some();
+                        if count > left || more && count == 0 || !classes.iter().all(is_known) {
+                            stop_vm(&format!(
+                                "{} reported classes that do not exist",
+                                peer(server)
+                            ));
+                        }
+                        left -= count;
+                        let of_classes = classes.into_iter().map(|klass| layouts.holder(klass));
+                        found.into_iter().chain(of_classes).for_each(|one| holders.note(one));
+                        if !more {
+                            break;
+                        }
+                    }
+                    other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes the agents count live objects, and reads the result: bytes by region, and jumps of tracing by region.

@@ -88,7 +88,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         Done { open, moved_bytes }
     }
 
-    /// Marks everything that lives, clears references, empties weak slots.
+    /// Marks everything that lives, clears references, empties weak slots, unloads classes.
     fn mark(&self, world: &WorldStopped, free: usize) {
         let (core, codec) = (self.core, self.codec);
         for (id, region) in core.regions.iter() {
@@ -98,9 +98,13 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         }
         let references = core.references(free, self.cause == CollectCause::LastDitch);
         let binding = core.binding();
-        let mut marker = Marker::new(core, codec, self.bitmap, references);
+        let mut marker = Marker::new(core, codec, self.bitmap, references, core.holders());
         binding.visit_thread_roots(world, &mut |root| marker.mark(*root));
-        binding.visit_strong_slots(world, &mut |slot| marker.mark(codec.read_root(slot)));
+        let mut roots = Vec::new();
+        core.visit_marking_slots(world, &marker.holders, &mut |slot| {
+            roots.push(codec.read_root(slot));
+        });
+        roots.into_iter().for_each(|object| marker.mark(object));
         marker.mark(codec.read_root(binding.pending_list()));
         marker.drain();
         marker.process_references();
@@ -110,6 +114,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
                 codec.write_root(slot, ObjectRef::NULL);
             }
         });
+        core.unload(world, &marker.holders);
         marker.references.enqueue(&codec, binding.pending_list(), |_, _, _| ());
         for (name, count) in COUNTERS.iter().zip(marker.references.counts) {
             core.stats.count(name, count);

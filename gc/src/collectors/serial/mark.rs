@@ -6,6 +6,7 @@ use crate::object::codec::SlotCodec;
 use crate::object::layout::ReferenceKind;
 use crate::object::prefetch::{self, Ahead};
 use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
+use crate::tracing::holders::Holders;
 use crate::tracing::mark_stack::MarkStack;
 use crate::tracing::references::{Discovered, References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
@@ -21,6 +22,7 @@ pub(super) struct Marker<'a, C> {
     met: Ahead<ObjectRef, 16>,
     coming: Ahead<ObjectRef, 8>,
     pub references: References,
+    pub holders: Holders,
 }
 
 impl<'a, C: SlotCodec> Marker<'a, C> {
@@ -29,10 +31,11 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         codec: C,
         bitmap: &'a MarkBitmap,
         references: References,
+        holders: Holders,
     ) -> Self {
         let stack = MarkStack::new(core.zones());
         let (met, coming) = (Ahead::default(), Ahead::default());
-        Marker { core, codec, bitmap, stack, met, coming, references }
+        Marker { core, codec, bitmap, stack, met, coming, references, holders }
     }
 
     /// Marks an object, or nothing for null; its slots are scanned by [`drain`](Self::drain).
@@ -43,10 +46,19 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         }
     }
 
-    /// Completes the closure of marked objects.
+    /// Completes the closure of marked objects, and of what holders hold that are found alive.
     pub fn drain(&mut self) {
-        while let Some(object) = self.next() {
-            self.scan(object);
+        loop {
+            while let Some(object) = self.next() {
+                self.scan(object);
+            }
+            let (core, codec) = (self.core, self.codec);
+            let mut held = Vec::new();
+            core.visit_found_holders(&self.holders, &mut |slot| held.push(codec.read_root(slot)));
+            if held.is_empty() {
+                return;
+            }
+            held.into_iter().for_each(|object| self.mark(object));
         }
     }
 
@@ -97,7 +109,7 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
 
     fn scan(&mut self, object: ObjectRef) {
         let codec = self.codec;
-        let layout = self.core.layouts.layout(object.klass());
+        let layout = self.holders.scans(&self.core.layouts, object);
         let bytes = layout.object_bytes(object, self.codec.slot_bytes());
         assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         // Of a humongous object the first region says that it lives.

@@ -24,13 +24,23 @@ impl Shared {
         };
         let binding = core.binding();
         binding.visit_thread_roots(world, &mut |root| reach(*root, "a thread", &mut stack));
-        binding.visit_strong_slots(world, &mut |slot| {
+        let (noted, found) = (self.marking.holders(), core.holders_beside_program());
+        core.visit_marking_slots(world, &found, &mut |slot| {
             reach(codec.read_root(slot), "a strong slot", &mut stack);
         });
-        while let Some(object) = stack.pop() {
-            for_each_slot(core.layout_of(object), object, codec.slot_bytes(), |offset| {
-                reach(codec.read(object, offset), "an object", &mut stack);
-            });
+        while !stack.is_empty() {
+            while let Some(object) = stack.pop() {
+                let layout = found.scans(&core.layouts, object);
+                for_each_slot(layout, object, codec.slot_bytes(), |offset| {
+                    reach(codec.read(object, offset), "an object", &mut stack);
+                });
+            }
+            for holder in found.take_found() {
+                assert!(noted.is_alive(holder), "{holder:?}, which is in use, is not noted");
+                binding.visit_holder_slots(holder, &mut |slot| {
+                    reach(codec.read_root(slot), "a slot of a holder", &mut stack);
+                });
+            }
         }
     }
 }

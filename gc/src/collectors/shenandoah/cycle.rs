@@ -19,6 +19,7 @@ use crate::object::log::LogLevel;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::thread_data::ThreadData;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -165,13 +166,16 @@ impl Shenandoah {
         self.retire_all(world);
         self.verify(world, "before the cycle");
         let free = self.free_bytes.load(Ordering::Relaxed);
-        self.shared.marking.begin(self.core.references(free, false));
+        let holders = Arc::new(self.core.holders_beside_program());
+        self.shared.marking.begin(self.core.references(free, false), holders.clone());
         assert!(self.shared.logged.take().is_empty(), "references logged outside of marking");
         let mut roots = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| roots.push(*root));
         let codec = self.shared.codec;
-        binding.visit_strong_slots(world, &mut |slot| roots.push(codec.read_root(slot)));
+        self.core.visit_marking_slots(world, &holders, &mut |slot| {
+            roots.push(codec.read_root(slot));
+        });
         roots.push(codec.read_root(binding.pending_list()));
         self.shared.marking.mark_all(roots);
         self.set_phase(world, TRACING);
@@ -182,7 +186,7 @@ impl Shenandoah {
         for _ in 0..HAND_OVERS_MAX {
             let is_beside_program = matches!(world, World::Running);
             let run = Run { threads: self.threads(world), is_beside_program, stop: &stop };
-            if !marking.close(&run) {
+            if !marking.close_held(&run, HELD_ROUNDS_MAX) {
                 return Stage::Mark;
             }
             self.handshake(world, &|m| {
@@ -209,13 +213,15 @@ impl Shenandoah {
         Stage::Evacuate
     }
 
-    /// Completes the marks, processes references, chooses the regions to evacuate and begins that. Returns the regions
+    /// Completes the marks, processes references, unloads classes, chooses the regions to evacuate and begins that. Returns the regions
     /// in which nothing lives.
     fn final_mark(&self, world: &WorldStopped, cycle: &mut Cycle, around: &World) -> Vec<RegionId> {
         let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
         world.mutators().for_each(|m| shared.logged.hand_over(&ShenandoahThread::of(m).logged));
         shared.marking.mark_all(shared.logged.take());
-        shared.marking.close(&Run::in_pause(threads));
+        let holders = shared.marking.holders();
+        self.core.note_holders_in_use(world, &holders);
+        shared.marking.close_held(&Run::in_pause(threads), usize::MAX);
         shared.marking.forget_touched();
         if self.core.options.verify_heap {
             shared.check_marks(world);
@@ -226,6 +232,7 @@ impl Shenandoah {
                 shared.codec.write_root(slot, ObjectRef::NULL);
             }
         });
+        self.core.unload(world, &holders);
         let (dead, candidates) = self.sort_regions();
         self.allocator().close(|id| dead.binary_search(&id).is_ok());
         // Mutators continue to allocate beside the cycle, so half of the regions that they may use stay theirs.
@@ -534,6 +541,8 @@ impl Shenandoah {
 
 /// Of the bytes allocated between two cycles, one part in this many is expected to live.
 const NEW_LIVE_SHARE: usize = 4;
+/// Concurrent rounds of tracing what holders hold that were found by the last one.
+const HELD_ROUNDS_MAX: usize = 16;
 /// Concurrent rounds of taking over logged references before the pause that ends marking.
 const HAND_OVERS_MAX: usize = 3;
 const ZEAL_SLEEP: Duration = Duration::from_micros(100);

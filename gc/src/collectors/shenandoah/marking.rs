@@ -23,6 +23,7 @@ use crate::object::geometry::RegionId;
 use crate::object::layout::ReferenceKind;
 use crate::object::prefetch::{self, Ahead};
 use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
+use crate::tracing::holders::Holders;
 use crate::tracing::mark_stack::{MarkStack, Zones};
 use crate::tracing::references::{Discovered, References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
@@ -46,6 +47,8 @@ pub struct Marking {
     queue: Queue,
     /// Of the running cycle.
     references: Mutex<Option<References>>,
+    /// Of the classes in use, of the running cycle. Changes when one begins.
+    holders: Mutex<Arc<Holders>>,
     /// Where tracing is aligned with the program.
     pub lined: Option<Lined>,
 }
@@ -102,10 +105,17 @@ struct Batch<'a> {
     waiting: Vec<Waiting>,
     /// Where tracing is aligned with the program.
     aligner: Option<Aligner<'a>>,
+    /// Of the classes of the objects scanned.
+    holders: &'a Holders,
 }
 
 impl<'a> Batch<'a> {
-    fn new(regions: usize, is_alone: bool, aligner: Option<Aligner<'a>>) -> Batch<'a> {
+    fn new(
+        regions: usize,
+        is_alone: bool,
+        aligner: Option<Aligner<'a>>,
+        holders: &'a Holders,
+    ) -> Batch<'a> {
         Batch {
             home: 0,
             here: Vec::new(),
@@ -116,6 +126,7 @@ impl<'a> Batch<'a> {
             is_alone,
             waiting: Vec::new(),
             aligner,
+            holders,
         }
     }
 }
@@ -143,6 +154,7 @@ impl Marking {
                 hungry: AtomicUsize::new(0),
             },
             references: Mutex::new(None),
+            holders: Mutex::new(Arc::new(Holders::all())),
             lined: is_lined.then(|| Lined::new(&core)),
             codec: AddressCodec::new(core.slot_width, 0),
             core,
@@ -151,13 +163,14 @@ impl Marking {
     }
 
     /// Takes the snapshot's extent. World stopped, nothing marked.
-    pub fn begin(&self, references: References) {
+    pub fn begin(&self, references: References, holders: Arc<Holders>) {
         for (id, region) in self.core.regions.iter() {
             let limit = self.core.geometry.region_start(id) + region.top();
             self.limits[id.index()].store(limit, Ordering::Relaxed);
             self.live[id.index()].store(0, Ordering::Relaxed);
         }
         *self.references.lock() = Some(references);
+        *self.holders.lock() = holders;
         if let Some(lined) = &self.lined {
             assert!(lined.memliner.is_clear(), "objects reported outside of a marking");
             assert!(self.queue.state.lock().waiting.is_empty(), "a cycle left objects waiting");
@@ -227,10 +240,12 @@ impl Marking {
         let Run { threads, is_beside_program, stop } = *run;
         let lined = self.lined.as_ref().filter(|_| is_beside_program);
         self.queue.begin();
+        let holders = &*self.holders();
         workers::run(threads, || {
             let faults = swap::thread_fetch_faults();
             let aligner = lined.map(|lined| Aligner::new(&lined.memliner));
-            let mut batch = Batch::new(self.core.geometry.regions, threads == 1, aligner);
+            let regions = self.core.geometry.regions;
+            let mut batch = Batch::new(regions, threads == 1, aligner, holders);
             while !stop() && self.take(&mut batch, threads) {
                 self.scan_batch(&mut batch, stop);
             }
@@ -249,6 +264,29 @@ impl Marking {
             }
         });
         !stop()
+    }
+
+    /// The same, and up to `rounds` times with what the holders of classes hold that were found by it.
+    pub fn close_held(&self, run: &Run<'_>, rounds: usize) -> bool {
+        let holders = self.holders();
+        for _ in 0..rounds {
+            if !self.close(run) {
+                return false;
+            }
+            let mut held = Vec::new();
+            self.core.visit_found_holders(&holders, &mut |slot| {
+                held.push(self.codec.read_root(slot));
+            });
+            if held.is_empty() {
+                return true;
+            }
+            self.mark_all(held);
+        }
+        self.close(run)
+    }
+
+    pub fn holders(&self) -> Arc<Holders> {
+        self.holders.lock().clone()
     }
 
     /// Gets something to scan: from the queue, from the objects that the worker has put off itself, or from another
@@ -306,7 +344,7 @@ impl Marking {
         // From now on it traces the referents of the references that it finds.
         *self.references.lock() = Some(references);
         self.mark_all(revived.iter().map(|found| codec.read(found.reference, found.at)));
-        self.close(&Run::in_pause(threads));
+        self.close_held(&Run::in_pause(threads), usize::MAX);
         let mut references = self.references.lock().take().expect("put there above");
         references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
         references.enqueue(&codec, self.core.binding().pending_list(), |_, _, _| ());
@@ -416,7 +454,7 @@ impl Marking {
         object: ObjectRef,
         batch: &mut Batch,
     ) -> usize {
-        let layout = self.core.layouts.layout(object.klass());
+        let layout = batch.holders.scans(&self.core.layouts, object);
         let bytes = layout.object_bytes(object, slots.slot_bytes());
         assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         batch.live[self.core.geometry.region_of(object).index()] += bytes;
@@ -626,7 +664,7 @@ mod tests {
             (true, true, 2, 5),
         ] {
             let marking = marking(core, is_far, is_beside_program);
-            marking.begin(core.references(0, false));
+            marking.begin(core.references(0, false), Arc::new(Holders::all()));
             marking.mark_all([nodes[0]]);
             let mut interruptions = 0;
             loop {
