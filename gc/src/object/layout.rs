@@ -183,8 +183,6 @@ impl LayoutTable {
         self.record(klass).is_some_and(|record| record.is_retired.load(Ordering::Relaxed))
     }
 
-    pub fn retire(&self, _klass: KlassId) {}
-
     #[inline]
     fn record(&self, klass: KlassId) -> Option<&Record> {
         let chunk = self.chunks.get(klass.0 as usize / CHUNK_LAYOUTS)?.load(Ordering::Acquire);

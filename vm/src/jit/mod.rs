@@ -155,9 +155,3 @@ impl Jit {
 
 /// Replaced code is freed when it takes this many bytes.
 const RETIRED_BYTES_MAX: usize = 4 << 20;
-
-pub fn unload(_vm: &crate::machine::Vm, _is_dead: &dyn Fn(&crate::runtime::ClassHolder) -> bool) {}
-pub fn may_reclaim(_vm: &crate::machine::Vm, _h: &crate::runtime::ClassHolder) -> bool {
-    false
-}
-pub unsafe fn free_method(_m: crate::runtime::MethodRef) {}

@@ -93,6 +93,11 @@ impl Holders {
         holder.set_state(State::Settled);
     }
 
+    /// The id of the next loader or holder; ids ascend. Any thread.
+    pub fn next_id(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
     /// All loaders that there are.
     pub fn loaders(&self) -> Vec<&'static LoaderData> {
         self.loaders.read().values().copied().collect()

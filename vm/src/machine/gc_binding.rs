@@ -56,6 +56,10 @@ impl VmBinding for Binding {
         self.0.holders.visit_of(holder, visit);
     }
 
+    fn holder_limit(&self) -> u32 {
+        self.0.holders.next_id()
+    }
+
     fn visit_holders_in_use(&self, _world: &WorldStopped, visit: &mut dyn FnMut(HolderId)) {
         crate::frames::holders::visit_in_use(self.0, visit);
     }
