@@ -5,6 +5,7 @@ pub mod anchor;
 pub mod crashed;
 pub mod enter;
 pub mod frame;
+pub mod holders;
 pub mod roots;
 pub mod stack;
 pub mod walk;

@@ -182,6 +182,11 @@ impl JavaStack {
             selected: Some(selected),
         });
     }
+
+    /// Forgets all selections. Own thread, or a collector while that thread is stopped.
+    pub(super) fn forget_selections(&self) {
+        self.selections.iter().for_each(|selection| selection.set(Selection::NONE));
+    }
 }
 
 impl Selection {

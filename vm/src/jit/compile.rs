@@ -4,11 +4,12 @@ use super::queue::Task;
 use super::translate::translate;
 use super::{policy, stubs};
 use crate::machine::Vm;
+use crate::runtime::MethodRef;
 use crate::runtime::code::cache::NoRoom;
 use crate::runtime::code::compiled::State;
 use crate::runtime::code::installed::Installed;
 use crate::runtime::code::{entry, quick};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Counters of compilations.
@@ -39,8 +40,13 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             return;
         }
     };
-    // Held from before the body is in the cache: a sweep would take it for an unreachable one.
+    // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it names
+    // do not die in between.
     let publishing = vm.jit.publishing.lock();
+    if body.names_dead() {
+        try_later(vm, task);
+        return;
+    }
     match vm.jit.cache.install(body) {
         Ok(installed) => {
             if vm.options.jit.print {
@@ -70,6 +76,7 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
         let old = jit.find_loop(bci);
         jit.push_loop(installed);
         if let Some(old) = old {
+            jit.remove_loop(old);
             retire(vm, old);
         }
         jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
@@ -98,18 +105,28 @@ fn retire(vm: &'static Vm, old: &'static Installed) {
     vm.jit.retire(vm, old);
 }
 
-/// Calls enter the interpreter again. `Jit::publishing` is held.
+/// Calls enter the interpreter again, if they enter this body. It does not count among the method's compilations any
+/// more. `Jit::publishing` is held, and the world stopped.
 pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     let method = installed.body.method;
     let jit = &method.jit;
     if installed.body.osr_bci.is_some() {
-        jit.remove_loop(installed);
+        if jit.remove_loop(installed) {
+            uncount(&jit.osr_compilations);
+        }
     } else if is_current(installed) {
         entry::set_interpreted(method);
         jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
         jit.countdown.store(vm.jit.countdown(vm, method), Ordering::Relaxed);
         jit.change_state(State::Compiled, State::Interpreted);
+        uncount(&jit.compilations);
     }
+}
+
+/// Not below 0, where the counter has wrapped.
+fn uncount(compilations: &AtomicU8) {
+    let count = compilations.load(Ordering::Relaxed);
+    compilations.store(count.saturating_sub(1), Ordering::Relaxed);
 }
 
 /// Whether calls of the method enter this body.
@@ -117,11 +134,17 @@ pub fn is_current(installed: &Installed) -> bool {
     installed.body.method.jit.compiled.load(Ordering::Acquire) as usize == installed.start
 }
 
+/// Whether calls of the method enter a body.
+fn has_code(method: MethodRef) -> bool {
+    let interpreter = stubs::call_interpreter as *const () as *mut u8;
+    method.jit.compiled.load(Ordering::Acquire) != interpreter
+}
+
 fn give_up(task: Task) {
     let jit = &task.method.jit;
     if task.osr_bci.is_some() {
         jit.set_loop_state(State::Excluded);
-    } else if jit.compilations.load(Ordering::Relaxed) > 0 {
+    } else if has_code(task.method) {
         // The old code stays.
         jit.set_state(State::Compiled);
     } else {
@@ -134,9 +157,7 @@ fn try_later(vm: &Vm, task: Task) {
     if task.osr_bci.is_some() {
         jit.back_edges.store(0, Ordering::Relaxed);
         jit.set_loop_state(State::Interpreted);
-    } else if jit.compiled.load(Ordering::Acquire)
-        != stubs::call_interpreter as *const () as *mut u8
-    {
+    } else if has_code(task.method) {
         jit.set_state(State::Compiled);
     } else {
         jit.countdown.store(vm.jit.countdown(vm, task.method), Ordering::Relaxed);

@@ -15,7 +15,7 @@
 //! * [`code`](crate::runtime::code): the description of compiled code: safepoints by return address, side exits.
 //!   Its `cache`: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
-//!   [`sweep`]: freeing code. `MethodJit`, [`anchor`](crate::frames::anchor): the compiler's part of methods and
+//!   [`sweep`]: freeing code; [`unload`]: that of classes that die. `MethodJit`, [`anchor`](crate::frames::anchor): the compiler's part of methods and
 //!   threads.
 //! * [`single`]: barriers one by one, for tests and benchmarks.
 //! * [`barrier_stubs`]: code that barriers share by a call instead of a copy at each place. [`executable`]: memory
@@ -47,8 +47,9 @@
 //!
 //! # Invariants
 //!
-//! * Code holds no object address. It does hold addresses of `Method`, `Klass`, `Field` and `RootSlot`, which live as
-//!   long as the VM, and ids of classes.
+//! * Code holds no object address. It does hold addresses of `Method`, `Klass` and `RootSlot`, and ids of classes. Its
+//!   body lists the holders of those that can die, which keep them as long as a frame of the code is on a stack; when
+//!   one dies, the code is freed ([`unload`]).
 //! * While a thread runs compiled code its `top_frame` is the interpreter (or native) frame outside of it, whose `sp`
 //!   bounds its live operands.
 //! * A compiled frame that holds a monitor (`synchronized` method or block) says so in its side exits; the
@@ -57,6 +58,7 @@
 pub mod barrier_stubs;
 pub mod big_integer;
 pub mod checksums;
+pub mod compilations;
 pub mod compile;
 pub mod executable;
 pub mod exit;
@@ -70,6 +72,7 @@ pub mod string_kernels;
 pub mod stubs;
 pub mod sweep;
 pub mod translate;
+pub mod unload;
 
 use crate::machine::Vm;
 use parking_lot::Mutex;
@@ -86,7 +89,8 @@ pub struct Jit {
     pub back_edge_step: u32,
     /// Code that nothing calls any more, but that may still be on stacks.
     retired: Mutex<Vec<&'static crate::runtime::code::installed::Installed>>,
-    /// Held by the threads that change the code which methods call: compiler threads, and the sweeper.
+    /// Held by the threads that change the code which methods call: compiler threads, and in a stopped world the sweeper
+    /// and the collector. Nobody waits for a pause with it.
     publishing: Mutex<()>,
     /// The cache has no room: all code that is not running is to be freed.
     is_full: AtomicBool,
@@ -116,6 +120,11 @@ impl Jit {
         self.barrier_stubs.get_or_init(|| {
             barrier_stubs::BarrierStubs::compile(vm.heap.barriers(), helpers::barrier_address())
         })
+    }
+
+    /// Whether no compilation can hold a pointer any more to what died before [`unload`](unload::unload) gave this ticket.
+    pub fn is_past(&self, ticket: compilations::Ticket) -> bool {
+        self.queue.is_past(ticket)
     }
 
     /// Counters for `--stats`.

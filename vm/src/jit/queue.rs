@@ -8,6 +8,7 @@
 //! thread gets a sixth of it, and the program is interpreted for long. The method that is found hot most often while
 //! it waits is compiled first.
 
+use super::compilations::{Compilations, Ticket};
 use super::compile;
 use crate::machine::Vm;
 use crate::runtime::MethodRef;
@@ -39,10 +40,11 @@ pub struct Queue {
 #[derive(Default)]
 struct Waiting {
     tasks: VecDeque<(Task, Option<Arc<Done>>)>,
-    /// Compiler threads, and how many of them have a task.
+    /// Compiler threads.
     threads: usize,
-    busy: usize,
-    /// Maximum of `busy`.
+    /// Those with a task have one each.
+    compilations: Compilations,
+    /// Maximum of compilations in progress.
     limit: usize,
     sweeper: Sweeper,
 }
@@ -60,6 +62,13 @@ enum Sweeper {
 struct Done {
     is_done: Mutex<bool>,
     changed: Condvar,
+}
+
+impl Done {
+    fn complete(&self) {
+        *self.is_done.lock() = true;
+        self.changed.notify_all();
+    }
 }
 
 impl Waiting {
@@ -82,7 +91,9 @@ impl Queue {
             let mut state = self.state.lock();
             state.limit = limit;
             state.tasks.push_back((task, done.clone()));
-            if state.tasks.len() > state.threads - state.busy && state.threads < limit {
+            if state.tasks.len() > state.threads - state.compilations.in_progress()
+                && state.threads < limit
+            {
                 let number = state.threads;
                 state.threads += 1;
                 spawn(&format!("C1 CompilerThread{number}"), move || vm.jit.queue.work(vm));
@@ -97,6 +108,25 @@ impl Queue {
         }
     }
 
+    /// Drops the tasks of methods whose classes are dead. The ticket is past when no compilation can name them any more.
+    /// The world is stopped.
+    pub(super) fn drop_dead(&self) -> Ticket {
+        let mut state = self.state.lock();
+        state.tasks.retain(|(task, done)| {
+            let is_dead = task.method.holder.holder.is_dead();
+            if let Some(done) = done.as_ref().filter(|_| is_dead) {
+                done.complete();
+            }
+            !is_dead
+        });
+        state.compilations.ticket()
+    }
+
+    /// See [`Jit::is_past`](super::Jit::is_past).
+    pub(super) fn is_past(&self, ticket: Ticket) -> bool {
+        self.state.lock().compilations.is_past(ticket)
+    }
+
     /// Code should be freed at the next occasion.
     pub fn sweep(&self, vm: &'static Vm) {
         let mut state = self.state.lock();
@@ -109,19 +139,17 @@ impl Queue {
 
     fn work(&self, vm: &'static Vm) -> ! {
         loop {
-            let (task, done) = {
+            let (number, (task, done)) = {
                 let mut state = self.state.lock();
-                while state.tasks.is_empty() || state.busy >= state.limit {
+                while state.tasks.is_empty() || state.compilations.in_progress() >= state.limit {
                     self.arrived.wait(&mut state);
                 }
-                state.busy += 1;
-                state.take_hottest()
+                (state.compilations.begin(), state.take_hottest())
             };
             compile::compile(vm, task, done.is_some());
-            self.state.lock().busy -= 1;
+            self.state.lock().compilations.end(number);
             if let Some(done) = done {
-                *done.is_done.lock() = true;
-                done.changed.notify_all();
+                done.complete();
             }
         }
     }

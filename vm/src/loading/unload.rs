@@ -10,10 +10,13 @@
 //! their layouts.
 
 use super::modules::NamedModule;
+use crate::jit::{self, compilations::Ticket};
 use crate::machine::Vm;
+use crate::runtime::code::quick;
 use crate::runtime::{ClassHolder, KlassRef, LoaderData};
 use gc::object::layout::HolderId;
 use gc::object::log::{LogLevel, LogLine};
+use gc::threads::mutator::WorldStopped;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +33,10 @@ pub struct Unloading {
 struct Dying {
     holder: &'static ClassHolder,
     modules: Vec<&'static NamedModule>,
+    /// Compiles that had begun by then may look at it; none if it has no class.
+    ticket: Option<Ticket>,
+    /// Installed code named it when that was looked for last.
+    is_named: bool,
 }
 
 impl Unloading {
@@ -40,7 +47,7 @@ impl Unloading {
 }
 
 /// Step 1 of the module text.
-pub fn unload(vm: &'static Vm, is_alive: &dyn Fn(HolderId) -> bool) {
+pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
     let dead = vm.holders.take_dead(is_alive);
     if dead.is_empty() {
         return;
@@ -66,23 +73,30 @@ pub fn unload(vm: &'static Vm, is_alive: &dyn Fn(HolderId) -> bool) {
     for loader in loaders.values() {
         loader.defined.write().retain(|klass| !klass.holder.is_dead());
     }
-    crate::jit::unload(vm, &|holder| holder.is_dead());
+    let ticket = jit::unload::unload(vm, world);
     vm.recorder.forget_unloaded();
-    forget(vm, dead);
+    forget(vm, dead, Some(ticket));
+    let named = jit::unload::named_dead_holders(vm, world);
+    for each in vm.unloading.dying.lock().iter_mut() {
+        each.is_named = named.contains(&each.holder.id);
+    }
 }
 
 /// After any collection, the world running or stopped: reclaims what can be.
 pub fn after_collection(vm: &'static Vm) {
     let emptied = vm.holders.take_emptied();
     if !emptied.is_empty() {
-        forget(vm, emptied);
+        forget(vm, emptied, None);
     }
     // Without waiting: a pause may have begun on a thread that another one waits for.
     let Some(mut dying) = vm.unloading.dying.try_lock() else { return };
-    let ready: Vec<Dying> = match dying.is_empty() {
-        true => return,
-        false => dying.extract_if(.., |each| crate::jit::may_reclaim(vm, each.holder)).collect(),
+    if dying.is_empty() {
+        return;
+    }
+    let is_ready = |each: &mut Dying| {
+        !each.is_named && each.ticket.is_none_or(|ticket| vm.jit.is_past(ticket))
     };
+    let ready: Vec<Dying> = dying.extract_if(.., is_ready).collect();
     drop(dying);
     for each in ready {
         // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
@@ -91,7 +105,7 @@ pub fn after_collection(vm: &'static Vm) {
 }
 
 /// Takes dead holders out of the tables of loaders and modules.
-fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>) {
+fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>, ticket: Option<Ticket>) {
     let loaders: FxHashSet<u32> =
         dead.iter().filter_map(|holder| holder.loader.get()).map(|loader| loader.id).collect();
     let mut modules = Vec::new();
@@ -103,7 +117,7 @@ fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>) {
     for holder in dead {
         let own = |module: &mut &NamedModule| holder.loader.get() == Some(&module.loader);
         let modules = modules.extract_if(.., own).collect();
-        dying.push(Dying { holder, modules });
+        dying.push(Dying { holder, modules, ticket, is_named: false });
     }
 }
 
@@ -112,13 +126,13 @@ fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>) {
 /// # Safety
 /// The holder is dead, and nothing names it or its classes, methods, fields, roots and modules any more.
 unsafe fn reclaim(dying: Dying) {
-    let Dying { holder, modules } = dying;
+    let Dying { holder, modules, .. } = dying;
     // SAFETY: everything was made by `Box::leak`, and is named by nothing but what is freed here, by the contract;
     // dropping a class does not look at others.
     unsafe {
         for klass in std::mem::take(&mut *holder.classes.lock()) {
             for method in klass.methods() {
-                crate::jit::free_method(method);
+                quick::free(method);
                 drop(boxed(*method));
             }
             klass.fields().iter().for_each(|field| drop(boxed(*field)));

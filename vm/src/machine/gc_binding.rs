@@ -60,12 +60,12 @@ impl VmBinding for Binding {
         self.0.holders.next_id()
     }
 
-    fn visit_holders_in_use(&self, _world: &WorldStopped, visit: &mut dyn FnMut(HolderId)) {
-        crate::frames::holders::visit_in_use(self.0, visit);
+    fn visit_holders_in_use(&self, world: &WorldStopped, visit: &mut dyn FnMut(HolderId)) {
+        crate::frames::holders::visit_holders_in_use(self.0, world, visit);
     }
 
-    fn unload(&self, _world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
-        unload::unload(self.0, is_alive);
+    fn unload(&self, world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
+        unload::unload(self.0, world, is_alive);
     }
 
     fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {

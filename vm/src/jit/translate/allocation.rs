@@ -24,6 +24,7 @@ impl Translator<'_> {
 
     /// An object of an initialized class, on the stack.
     pub(super) fn new_object(&mut self, klass: KlassRef) {
+        self.name(klass);
         let bytes = klass.instance_bytes;
         let inlines = !klass.inst().has_finalizer;
         let quick = match inlines {
@@ -34,11 +35,11 @@ impl Translator<'_> {
             false => None,
         };
         let object = self.or_helper(quick, |s| {
-            let (thread, klass) = (s.thread(), s.address(klass));
+            let (thread, klass) = (s.thread(), s.klass_address(klass));
             s.call_helper(helpers::new_instance_address(), &[thread, klass])
         });
         self.facts.set_not_null(object);
-        self.facts.set_class(object, klass.id);
+        self.know_class(object, klass);
         self.push(Kind::Ref, object);
     }
 
@@ -72,7 +73,7 @@ impl Translator<'_> {
         }
         let next = self.next_bci(self.scopes.len() - 1);
         let array = self.at_safepoint(next, |s| {
-            let (thread, klass) = (s.thread(), s.address(klass));
+            let (thread, klass) = (s.thread(), s.klass_address(klass));
             let lengths = s.b.ins().stack_addr(types::I64, s.exit_area, 0);
             let count = s.b.ins().iconst(types::I64, dimensions as i64);
             s.call_helper(helpers::new_multi_array_address(), &[thread, klass, lengths, count])
@@ -95,6 +96,7 @@ impl Translator<'_> {
     /// Pops the length and pushes a new array.
     fn new_array(&mut self, klass: KlassRef, element_bytes: usize) {
         debug_assert!(!matches!(klass.kind, KlassKind::Instance(_)));
+        self.name(klass);
         let length = self.pop();
         // Negative lengths are very large ones: the buffer is always too small for them.
         let wide = self.b.ins().uextend(types::I64, length);
@@ -103,11 +105,11 @@ impl Translator<'_> {
         let bytes = self.b.ins().band_imm_s(bytes, !7);
         let quick = self.allocate_inline(klass, bytes, Some(wide));
         let array = self.or_helper(quick, |s| {
-            let (thread, klass) = (s.thread(), s.address(klass));
+            let (thread, klass) = (s.thread(), s.klass_address(klass));
             s.call_helper(helpers::new_array_address(), &[thread, klass, length])
         });
         self.facts.set_not_null(array);
-        self.facts.set_class(array, klass.id);
+        self.know_class(array, klass);
         self.facts.set_length(array, length);
         self.push(Kind::Ref, array);
     }

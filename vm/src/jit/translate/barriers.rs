@@ -44,17 +44,18 @@ impl<'f> Translator<'f> {
         })
     }
 
-    /// The object that a word outside of the heap names for good, loaded or known.
-    pub(super) fn known_root(&mut self, slot: *const RootSlot) -> Value {
+    /// The object that a slot of a class names for good, loaded or known.
+    pub(super) fn known_root(&mut self, of: KlassRef, slot: &'static RootSlot) -> Value {
         if let Some(object) = self.facts.memory.root(slot) {
             return object;
         }
-        let object = self.load_root(slot);
+        let object = self.load_root(of, slot);
         self.facts.memory.set_root(slot, object);
         object
     }
 
-    pub(super) fn load_root(&mut self, slot: *const RootSlot) -> Value {
+    pub(super) fn load_root(&mut self, of: KlassRef, slot: &'static RootSlot) -> Value {
+        self.name(of);
         let barriers = self.vm.heap.barriers();
         let slot = self.address(slot);
         self.emit(false, |e| {

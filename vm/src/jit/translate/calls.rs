@@ -32,7 +32,7 @@ enum Dispatch {
 /// When an inlined method is the right one.
 enum Guard {
     /// The receiver is of one of these classes.
-    Classes(Vec<KlassId>),
+    Classes(Vec<KlassRef>),
     /// Selection has found it.
     Selected,
 }
@@ -78,7 +78,9 @@ impl Translator<'_> {
             quick::INVOKE_INTERFACE => self.call_method(method, Dispatch::Interface),
             quick::INVOKE_ADAPTER => {
                 let appendix = scope.method.holder.inst().pool.object(at.pool_index());
-                let above = kinds_of(method).count() - usize::from(!appendix.is_null());
+                // Asked once: the slot is emptied when the class is found dead.
+                let appendix = Some(appendix).filter(|slot| !slot.is_null());
+                let above = kinds_of(method).count() - usize::from(appendix.is_some());
                 let handle = self.peek(above - 1);
                 self.check_not_null(handle);
                 self.push_appendix(appendix);
@@ -114,7 +116,7 @@ impl Translator<'_> {
         if let Some(constructor) = constructor.filter(|method| method.holder.is_initialized()) {
             return self.construct(constructor);
         }
-        self.push_appendix(site.appendix);
+        self.push_appendix(Some(site.appendix).filter(|slot| !slot.is_null()));
         // SAFETY: as above.
         let target: Option<MethodRef> =
             unsafe { (site.target.load(Ordering::Relaxed) as *const Method).as_ref() };
@@ -138,14 +140,16 @@ impl Translator<'_> {
         self.call_direct(constructor, count)
     }
 
-    fn push_appendix(&mut self, slot: &RootSlot) {
-        if !slot.is_null() {
-            let appendix = self.load_root(std::ptr::from_ref(slot));
+    /// Pushes the present call's appendix, if it has one.
+    fn push_appendix(&mut self, slot: Option<&'static RootSlot>) {
+        if let Some(slot) = slot {
+            let appendix = self.load_root(self.scope().method.holder, slot);
             self.push(Kind::Ref, appendix);
         }
     }
 
     fn call_method(&mut self, method: MethodRef, dispatch: Dispatch) -> Result<Next, NotCompiled> {
+        self.name(method.holder);
         if let Some(next) = self.intrinsic(method)? {
             return Ok(next);
         }
@@ -168,7 +172,7 @@ impl Translator<'_> {
         let result = match self.osr_bci.is_none() && method == self.method {
             true => self.call_itself(&arguments),
             false => {
-                let callee = self.address(method);
+                let callee = self.method_address(method);
                 self.call(callee, method, &arguments)
             }
         };
@@ -185,6 +189,7 @@ impl Translator<'_> {
         count: usize,
     ) -> Result<Next, NotCompiled> {
         let class = self.facts.class(self.peek(count - 1));
+        let class = class.and_then(|class| self.vm.klasses.find(class));
         if let Some(target) = class.and_then(|class| self.selected(method, dispatch, class))
             && !target.is_abstract()
             && !self.is_hash_code(target)
@@ -212,7 +217,10 @@ impl Translator<'_> {
     fn guards(&mut self, method: MethodRef, dispatch: Dispatch) -> Vec<(Guard, MethodRef)> {
         let scope = self.scope();
         let seen = scope.site(scope.bci).receivers();
-        let classes: Vec<KlassId> = seen.first.into_iter().chain(seen.second).collect();
+        // One that is gone is not met again.
+        let classes = seen.first.into_iter().chain(seen.second);
+        let classes: Vec<KlassRef> =
+            classes.filter_map(|klass| self.vm.klasses.find(klass)).collect();
         let selected: Option<Vec<MethodRef>> =
             classes.iter().map(|klass| self.selected(method, dispatch, *klass)).collect();
         let Some(selected) = selected.filter(|selected| !selected.is_empty()) else {
@@ -259,7 +267,7 @@ impl Translator<'_> {
             let holds = match guard {
                 Guard::Classes(classes) => self.is_one_of(id, classes),
                 Guard::Selected => {
-                    let target = self.address(*target);
+                    let target = self.method_address(target);
                     self.b.ins().icmp(IntCC::Equal, callee.expect("made above"), target)
                 }
             };
@@ -270,7 +278,7 @@ impl Translator<'_> {
             if let Guard::Classes(classes) = guard
                 && let [class] = classes[..]
             {
-                self.facts.set_class(receiver, class);
+                self.know_class(receiver, class);
             }
             let value = match self.is_hash_code(target) {
                 true => Some(Some(self.identity_hash_of(receiver))),
@@ -317,18 +325,21 @@ impl Translator<'_> {
         let scope = self.scope();
         let seen = scope.site(scope.bci).receivers();
         let passes = |klass: &KlassId| {
-            guards
-                .iter()
-                .any(|(guard, _)| matches!(guard, Guard::Classes(all) if all.contains(klass)))
+            let has = |guard: &Guard| match guard {
+                Guard::Classes(all) => all.iter().any(|one| one.id == *klass),
+                Guard::Selected => false,
+            };
+            guards.iter().any(|(guard, _)| has(guard)) || self.vm.klasses.find(*klass).is_none()
         };
         seen.others == 0 && seen.first.iter().chain(&seen.second).all(passes)
     }
 
-    fn is_one_of(&mut self, id: Value, classes: &[KlassId]) -> Value {
+    fn is_one_of(&mut self, id: Value, classes: &[KlassRef]) -> Value {
+        classes.iter().for_each(|klass| self.name(klass));
         let (first, others) = classes.split_first().expect("a class");
-        let mut holds = self.b.ins().icmp_imm_s(IntCC::Equal, id, first.0 as i64);
+        let mut holds = self.b.ins().icmp_imm_s(IntCC::Equal, id, first.id.0 as i64);
         for klass in others {
-            let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.0 as i64);
+            let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.id.0 as i64);
             holds = self.b.ins().bor(holds, is_it);
         }
         holds
@@ -348,7 +359,7 @@ impl Translator<'_> {
     fn call_hash_code(&mut self, callee: Value, method: MethodRef) {
         let object = self.pop();
         self.suspend();
-        let identity = self.address(method);
+        let identity = self.method_address(method);
         let is_identity = self.b.ins().icmp(IntCC::Equal, callee, identity);
         let [inline, call, join] = [(); 3].map(|()| self.b.create_block());
         let result = self.b.append_block_param(join, types::I32);
@@ -366,8 +377,12 @@ impl Translator<'_> {
     }
 
     /// The method that a class has, if that can be said now.
-    fn selected(&self, method: MethodRef, dispatch: Dispatch, klass: KlassId) -> Option<MethodRef> {
-        let klass: KlassRef = self.vm.klasses.find(klass)?;
+    fn selected(
+        &self,
+        method: MethodRef,
+        dispatch: Dispatch,
+        klass: KlassRef,
+    ) -> Option<MethodRef> {
         if !klass.is_subtype_of(method.holder) {
             // After a failed test for another class, unreachable code may take the object for one of that class.
             return None;
@@ -383,7 +398,7 @@ impl Translator<'_> {
     fn dispatch(&mut self, method: MethodRef, dispatch: Dispatch, id: Value) -> Value {
         let flags = MemFlagsData::trusted().with_readonly();
         match dispatch {
-            Dispatch::Direct => self.address(method),
+            Dispatch::Direct => self.method_address(method),
             Dispatch::Virtual(index) => {
                 let klass = self.klass_pointer(id);
                 let offset = offset_of!(Klass, vtable_start) as i32;
@@ -423,7 +438,7 @@ impl Translator<'_> {
             self.b.ins().jump(join, &[cached.into()]);
             self.continue_in(next);
         }
-        let (thread, resolved) = (self.thread(), self.address(method));
+        let (thread, resolved) = (self.thread(), self.method_address(method));
         let address = helpers::select_address();
         let selected = self.call_leaf(address, &[thread, resolved, id, cache], Some(types::I64));
         let selected = selected.expect("a result");

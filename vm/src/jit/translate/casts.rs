@@ -77,6 +77,7 @@ impl Translator<'_> {
 
     /// Whether an object that is not null is an instance: 0 or not, of any integer type.
     pub(super) fn is_instance(&mut self, object: Value, target: KlassRef) -> Value {
+        self.name(target);
         let class = self.facts.class(object).and_then(|class| self.vm.klasses.find(class));
         if let Some(class) = class {
             let is_instance = class.is_subtype_of(target);
@@ -94,7 +95,7 @@ impl Translator<'_> {
         let offset = offset_of!(Klass, display) + 8 * depth;
         let flags = MemFlagsData::trusted().with_readonly();
         let at_depth = self.b.ins().load(types::I64, flags, klass, offset as i32);
-        let target = self.address(target);
+        let target = self.klass_address(target);
         self.b.ins().icmp(IntCC::Equal, at_depth, target)
     }
 
@@ -103,7 +104,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted();
         let offset = offset_of!(Klass, super_cache) as i32;
         let cached = self.b.ins().load(types::I64, flags, klass, offset);
-        let target = self.address(target);
+        let target = self.klass_address(target);
         let is_cached = self.b.ins().icmp(IntCC::Equal, cached, target);
         let is_it = self.b.ins().icmp(IntCC::Equal, klass, target);
         let is_cached = self.b.ins().bor(is_cached, is_it);

@@ -16,6 +16,7 @@ impl Translator<'_> {
             self.exit_always(Reason::Unresolved);
             return Next::Ended;
         };
+        self.name(field.holder);
         let is_put = matches!(at.opcode, op::PUTSTATIC | op::PUTFIELD);
         if self.contradicts_invariants(field, is_put) {
             self.exit_always(Reason::Unresolved);
@@ -31,7 +32,7 @@ impl Translator<'_> {
         let object = match at.opcode {
             op::GETFIELD => self.peek(0),
             op::PUTFIELD => self.peek(1),
-            _ => self.known_root(field.holder.mirror),
+            _ => self.known_root(field.holder, field.holder.mirror),
         };
         if !field.is_static() {
             self.check_not_null(object);
@@ -84,7 +85,7 @@ impl Translator<'_> {
             }),
             Constant::Object(slot) if slot.is_null() => Some(self.zero(Kind::Ref)),
             Constant::Object(slot) => {
-                let object = self.known_root(*slot);
+                let object = self.known_root(field.holder, slot);
                 self.facts.set_not_null(object);
                 Some(object)
             }

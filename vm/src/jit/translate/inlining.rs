@@ -67,6 +67,7 @@ impl Translator<'_> {
         method: MethodRef,
         arguments: &[Value],
     ) -> Result<Option<Option<Value>>, NotCompiled> {
+        self.name(method.holder);
         let flow = Rc::new(Flow::of(method)?);
         let mut scope = Scope::new(method, flow);
         scope.continuation = Some(self.new_continuation(method.return_type));

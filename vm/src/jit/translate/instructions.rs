@@ -180,7 +180,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 };
-                let mirror = self.known_root(klass.mirror);
+                let mirror = self.known_root(klass, klass.mirror);
                 self.facts.set_not_null(mirror);
                 self.push(Kind::Ref, mirror);
             }
@@ -194,7 +194,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 }
-                let object = self.known_root(std::ptr::from_ref(slot));
+                let object = self.known_root(holder, slot);
                 self.facts.set_not_null(object);
                 self.push(Kind::Ref, object);
             }

@@ -300,9 +300,12 @@ impl Translator<'_> {
 
     /// The contents of a place before the loop, or zero where they will not be used.
     fn contents_before(&mut self, place: Place, kind: Kind) -> Value {
+        if let Place::Static(field) | Place::Field { field, .. } = place {
+            self.name(field.holder);
+        }
         match place {
             Place::Static(field) => self.known_static(field).unwrap_or_else(|| {
-                let mirror = self.known_root(field.holder.mirror);
+                let mirror = self.known_root(field.holder, field.holder.mirror);
                 self.load_plain_field(field, mirror)
             }),
             Place::Field { field, slot } => {

@@ -22,7 +22,7 @@ impl Translator<'_> {
             return;
         }
         let object = match method.is_static() {
-            true => self.load_root(method.holder.mirror),
+            true => self.load_root(method.holder, method.holder.mirror),
             false => self.local(0, Kind::Ref),
         };
         let variable = self.b.declare_var(types::I64);

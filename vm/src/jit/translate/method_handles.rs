@@ -140,6 +140,7 @@ impl Translator<'_> {
     ) -> Result<Next, NotCompiled> {
         let (flags, at) = (MemFlagsData::trusted(), self.vm.known.fields.resolved_vmtarget());
         let found = self.b.ins().load(types::I64, flags, resolved, at as i32);
+        self.name(target.holder);
         let number = (target.holder.id.0 as i64) << 32 | target.slot as i64;
         let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, found, number);
         let then = self.b.create_block();

@@ -44,8 +44,8 @@ mod unsafe_memory;
 mod unused;
 
 use crate::machine::Vm;
-use crate::runtime::MethodRef;
 use crate::runtime::code::body::{Body, InlineCache, Safepoint};
+use crate::runtime::{ClassHolder, KlassRef, MethodRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
@@ -95,7 +95,8 @@ pub enum NotCompiled {
 const BYTECODE_MAX: usize = 8000;
 
 /// Translates a linked method; with `osr_bci`, from that loop header on. Any thread; reaches no safepoint and does not
-/// touch the heap.
+/// touch the heap. What it meets may be found dead meanwhile, so that `KlassTable::find` changes its answers and slots
+/// are emptied; but it is not freed.
 pub fn translate(
     vm: &'static Vm,
     method: MethodRef,
@@ -161,6 +162,7 @@ pub fn translate(
         exits: finished.exits,
         cells: finished.cells,
         unresolved: finished.unresolved,
+        holders: finished.holders,
     })
 }
 
@@ -228,6 +230,8 @@ struct Translator<'f> {
     exits: exits::Exits,
     cells: Cells,
     unresolved: u32,
+    /// As `Body::holders`.
+    holders: Vec<&'static ClassHolder>,
     signatures: FxHashMap<Signature, SigRef>,
     slow_path_signature: Option<SigRef>,
     /// Returns an undefined value, with an exception pending.
@@ -258,6 +262,7 @@ struct Finished {
     exits: exits::Made,
     cells: Cells,
     unresolved: u32,
+    holders: Box<[&'static ClassHolder]>,
     findings: Vec<Finding>,
 }
 
@@ -288,6 +293,7 @@ impl<'f> Translator<'f> {
             exits: exits::Exits::default(),
             cells: Vec::new(),
             unresolved: 0,
+            holders: Vec::new(),
             signatures: FxHashMap::default(),
             slow_path_signature: None,
             give_up: None,
@@ -304,6 +310,7 @@ impl<'f> Translator<'f> {
         self.b.append_block_params_for_function_params(entry);
         self.continue_in(entry);
         let parameters = self.b.block_params(entry).to_vec();
+        self.name(self.method.holder);
         let mut scope = Scope::new(self.method, flow);
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
         self.scopes.push(scope);
@@ -658,6 +665,32 @@ impl<'f> Translator<'f> {
         self.b.ins().get_pinned_reg(types::I64)
     }
 
+    /// Notes that code or description names a class, or a method, field or root slot of it: by address, by id, or by
+    /// something that is known of it now. To be called wherever such a thing enters the translation.
+    fn name(&mut self, klass: KlassRef) {
+        let holder = klass.holder;
+        if !holder.is_permanent() && !self.holders.contains(&holder) {
+            self.holders.push(holder);
+        }
+    }
+
+    /// The very class of an object is known.
+    fn know_class(&mut self, object: Value, klass: KlassRef) {
+        self.name(klass);
+        self.facts.set_class(object, klass.id);
+    }
+
+    fn klass_address(&mut self, klass: KlassRef) -> Value {
+        self.name(klass);
+        self.address(klass)
+    }
+
+    fn method_address(&mut self, method: MethodRef) -> Value {
+        self.name(method.holder);
+        self.address(method)
+    }
+
+    /// Of something that lives as long as the code; for classes and methods there are functions of their own.
     fn address<T>(&mut self, of: *const T) -> Value {
         self.b.ins().iconst(types::I64, of as i64)
     }
@@ -740,6 +773,7 @@ impl<'f> Translator<'f> {
             exits: self.exits.made,
             cells: self.cells,
             unresolved: self.unresolved,
+            holders: self.holders.into(),
             findings: self.findings,
         }
     }

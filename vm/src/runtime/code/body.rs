@@ -1,6 +1,6 @@
 //! The description of a piece of compiled code: made by the translator, read by the code that walks its frames.
 
-use crate::runtime::MethodRef;
+use crate::runtime::{ClassHolder, Method, MethodRef};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The machine code of one method, or of one method from one loop on.
@@ -24,6 +24,16 @@ pub struct Body {
     pub cells: Vec<Box<InlineCache>>,
     /// Number of places at which classes and methods were not resolved or initialized.
     pub unresolved: u32,
+    /// What holds the classes, methods and fields that code and description name by address or id, each once; not the
+    /// permanent one, nor those that only inline caches name. The code goes before any of them does.
+    pub holders: Box<[&'static ClassHolder]>,
+}
+
+impl Body {
+    /// Whether it names a class that a collection has found dead.
+    pub fn names_dead(&self) -> bool {
+        self.holders.iter().any(|holder| holder.is_dead())
+    }
 }
 
 /// A call at which a collection, a stack walk or an exception may meet the frame.
@@ -94,8 +104,8 @@ pub enum Word {
     Constant(u64),
 }
 
-/// Remembers the targets of a virtual or interface call: two classes, each written once, method first. Code compares
-/// the receiver's class with `klass` and calls `method`; `helpers::select` fills an empty place.
+/// Remembers the targets of a virtual or interface call: two classes, each written once, method first, until one dies.
+/// Code compares the receiver's class with `klass` and calls `method`; `helpers::select` fills an empty place.
 #[derive(Default)]
 #[repr(C)]
 pub struct InlineCache {
@@ -119,5 +129,18 @@ impl InlineCache {
             }
         }
         false
+    }
+
+    /// Empties the places that hold a class or a method that is dead. The world is stopped: code reads a place's class
+    /// and then its method without a safepoint in between, and so does `remember` write them.
+    pub fn forget(&self, is_dead: impl Fn(u32, MethodRef) -> bool) {
+        for (klass, method) in self.klass.iter().zip(&self.method) {
+            // SAFETY: 0, or the method that `remember` put there, which is not freed before it is taken out here.
+            let known = unsafe { (method.load(Ordering::Relaxed) as *const Method).as_ref() };
+            if known.is_some_and(|known| is_dead(klass.load(Ordering::Relaxed), known)) {
+                klass.store(0, Ordering::Relaxed);
+                method.store(0, Ordering::Relaxed);
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@
 use super::body::Body;
 use super::installed::Installed;
 use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -105,12 +106,22 @@ impl CodeCache {
         found(&self.bodies.try_read()?, return_address)
     }
 
-    /// Frees a body and its memory.
+    /// Frees bodies and their memory.
     ///
     /// # Safety
-    /// The world is stopped, no frame of the body is on a stack, and nothing names it any more.
-    pub unsafe fn remove(&self, installed: &'static Installed) {
-        self.bodies.write().retain(|(start, _)| *start != installed.start);
+    /// Each is given once. The world is stopped, no frame of the bodies is on a stack, and nothing names them any more.
+    pub unsafe fn remove(&self, removed: &[&'static Installed]) {
+        let starts: FxHashSet<usize> = removed.iter().map(|installed| installed.start).collect();
+        self.bodies.write().retain(|(start, _)| !starts.contains(start));
+        for installed in removed {
+            // SAFETY: by the contract, and the list does not name it any more.
+            unsafe { self.free(installed) };
+        }
+    }
+
+    /// # Safety
+    /// As `remove`; the body is not in the list.
+    unsafe fn free(&self, installed: &'static Installed) {
         let memory = self.memory.get().and_then(Option::as_ref).expect("a body was installed");
         let offset = installed.start - memory.executable as usize;
         let length = installed.body.code.len().next_multiple_of(ALIGNMENT);

@@ -26,7 +26,7 @@ pub struct MethodJit {
     pub osr_compilations: AtomicU8,
     /// [`State`] of compiling loops: `Interpreted` while another one may be compiled.
     loop_state: AtomicU8,
-    /// Code that is entered at a loop: head of a list. Compiler threads push.
+    /// Code that is entered at a loop: head of a list. Changed under `Jit::publishing`, read by all threads.
     osr: AtomicPtr<Installed>,
 }
 
@@ -86,7 +86,7 @@ impl MethodJit {
     pub fn find_loop(&self, bci: u16) -> Option<&'static Installed> {
         let mut at = self.osr.load(Ordering::Acquire);
         loop {
-            // SAFETY: bodies are on the list until they are freed, in a stopped world.
+            // SAFETY: bodies that are or were on the list are freed in a stopped world, and we reach no safepoint.
             let installed: &'static Installed = unsafe { at.as_ref() }?;
             if installed.body.osr_bci == Some(bci) {
                 return Some(installed);
@@ -95,22 +95,23 @@ impl MethodJit {
         }
     }
 
-    /// Puts code on the list. Only the compiler thread that has the method's loops `Queued` does.
+    /// Puts code on the list. `Jit::publishing` is held.
     pub fn push_loop(&self, installed: &'static Installed) {
         installed.next.store(self.osr.load(Ordering::Acquire), Ordering::Relaxed);
         self.osr.store(std::ptr::from_ref(installed).cast_mut(), Ordering::Release);
     }
 
-    /// Takes code off the list, if it is there. The world is stopped, and no compiler thread pushes.
-    pub fn remove_loop(&self, installed: &'static Installed) {
+    /// Takes code off the list; `false`: it is not there. `Jit::publishing` is held. Threads that have just found the code
+    /// may go on from it, until the next pause.
+    pub fn remove_loop(&self, installed: &'static Installed) -> bool {
         let mut link = &self.osr;
         loop {
             // SAFETY: as in `find_loop`.
-            let Some(at) = (unsafe { link.load(Ordering::Acquire).as_ref() }) else { return };
+            let Some(at) = (unsafe { link.load(Ordering::Acquire).as_ref() }) else { return false };
             let at: &'static Installed = at;
             if std::ptr::eq(at, installed) {
                 link.store(at.next.load(Ordering::Acquire), Ordering::Release);
-                return;
+                return true;
             }
             link = &at.next;
         }

@@ -9,7 +9,7 @@
 //! of instructions that are not yet quick from the original code, so that it never sees half a rewrite.
 
 use crate::runtime::pool::CallSite;
-use crate::runtime::{KlassRef, MethodRef};
+use crate::runtime::{KlassRef, Method, MethodRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use gc::object::{KLASS_ID_MAX, KlassId};
@@ -231,6 +231,15 @@ impl Site {
         is_usual.then(|| (KlassId((seen & SEEN_MASK) as u32), slot as usize - 1))
     }
 
+    /// Forgets what was met if a class of it is gone.
+    fn forget(&self, is_gone: impl Fn(KlassId) -> bool) {
+        // Of a call of a method handle, the second is a slot: to forget one too many does no harm.
+        let Receivers { first, second, .. } = self.receivers();
+        if first.into_iter().chain(second).any(is_gone) {
+            self.seen.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// The classes that were met up to now.
     pub fn receivers(&self) -> Receivers {
         let seen = self.seen.load(Ordering::Relaxed);
@@ -259,7 +268,7 @@ const _: () = assert!(KLASS_ID_MAX as u64 == SEEN_MASK);
 /// Lies right before the first instruction.
 #[repr(C, align(8))]
 struct CodeHeader {
-    sites: *const Site,
+    sites: *mut Site,
 }
 
 /// The quick code of a prepared method.
@@ -286,10 +295,8 @@ pub unsafe fn sites_of(code: *const u8) -> *const Site {
 /// Makes the quick code of a method with bytecode. Several threads may do so: one copy wins.
 pub fn prepare(method: MethodRef) {
     let original = &method.code().expect("a method with bytecode").bytecode;
-    let header = size_of::<CodeHeader>();
-    let words = (header + original.len()).div_ceil(8);
-    let block = Box::leak(vec![0u64; words].into_boxed_slice());
-    let code = block.as_mut_ptr().cast::<u8>().wrapping_add(header);
+    let block = Box::into_raw(vec![0u64; block_words(original)].into_boxed_slice());
+    let code = block.cast::<u8>().wrapping_add(size_of::<CodeHeader>());
     // SAFETY: the block has room for header and code.
     unsafe { std::ptr::copy_nonoverlapping(original.as_ptr(), code, original.len()) };
     let mut sites = 0u16;
@@ -302,13 +309,7 @@ pub fn prepare(method: MethodRef) {
                 unsafe { code.add(instruction.bci + 1).cast::<u32>().write_unaligned(number) };
                 continue;
             }
-            op::GETSTATIC
-            | op::PUTSTATIC
-            | op::INVOKEVIRTUAL..=op::INVOKEINTERFACE
-            | op::NEW
-            | op::ANEWARRAY
-            | op::CHECKCAST
-            | op::INSTANCEOF => {
+            opcode if has_site(opcode) => {
                 sites += 1;
                 sites - 1
             }
@@ -320,15 +321,75 @@ pub fn prepare(method: MethodRef) {
     let table: Box<[Site]> = (0..sites).map(|_| Site::default()).collect();
     // SAFETY: the block begins with the header.
     unsafe {
-        code.cast::<CodeHeader>().sub(1).write(CodeHeader { sites: Box::leak(table).as_ptr() })
+        code.cast::<CodeHeader>().sub(1).write(CodeHeader { sites: Box::into_raw(table).cast() })
     };
-    // A copy that lost the race is leaked: too rare to care.
-    let _ = method.quick_code.compare_exchange(
-        std::ptr::null_mut(),
-        code,
-        Ordering::AcqRel,
-        Ordering::Acquire,
-    );
+    let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+    let none = std::ptr::null_mut();
+    if method.quick_code.compare_exchange(none, code, success, failure).is_err() {
+        // SAFETY: made above, and no other thread knows it.
+        unsafe { free_code(code, original) };
+    }
+}
+
+/// Frees the quick code of a method, if it has any.
+///
+/// # Safety
+/// The method is about to be freed: no frame, no code and no running compilation names it any more.
+pub unsafe fn free(method: &Method) {
+    let code = method.quick_code.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if !code.is_null() {
+        let original = &method.code().expect("a method with quick code has bytecode").bytecode;
+        // SAFETY: `prepare` made the code of this bytecode; the rest is the contract.
+        unsafe { free_code(code, original) };
+    }
+}
+
+/// # Safety
+/// `prepare` made the code of `original`, and nothing names it any more.
+unsafe fn free_code(code: *mut u8, original: &[u8]) {
+    let count = count_sites(original);
+    let block = code.wrapping_sub(size_of::<CodeHeader>());
+    // SAFETY: as `prepare` made them: the header with the sites, as many as there are such instructions, and the block.
+    unsafe {
+        let sites = (*block.cast::<CodeHeader>()).sites;
+        drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(sites, count)));
+        let words = block_words(original);
+        drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(block.cast::<u64>(), words)));
+    }
+}
+
+/// Words of header and quick code.
+fn block_words(original: &[u8]) -> usize {
+    (size_of::<CodeHeader>() + original.len()).div_ceil(8)
+}
+
+fn count_sites(original: &[u8]) -> usize {
+    let instructions = Instructions::new(original).map_while(Result::ok);
+    instructions.filter(|at| has_site(at.opcode)).count()
+}
+
+/// Whether an instruction has a site of its own.
+fn has_site(opcode: u8) -> bool {
+    match opcode {
+        op::GETSTATIC | op::PUTSTATIC | op::NEW | op::ANEWARRAY => true,
+        op::CHECKCAST | op::INSTANCEOF => true,
+        op::INVOKEVIRTUAL..=op::INVOKEINTERFACE => true,
+        _ => false,
+    }
+}
+
+/// The sites of a method that have met classes which are gone begin anew to note those that they meet. The world is
+/// stopped.
+pub fn forget_receivers(method: MethodRef, is_gone: impl Fn(KlassId) -> bool) {
+    let code = code_of(method);
+    if code.is_null() {
+        return;
+    }
+    let original = &method.code().expect("a method with quick code has bytecode").bytecode;
+    let count = count_sites(original);
+    // SAFETY: the method is prepared, so it has as many sites as such instructions, as long as it lives.
+    let sites = unsafe { std::slice::from_raw_parts(sites_of(code), count) };
+    sites.iter().for_each(|site| site.forget(&is_gone));
 }
 
 /// Rewrites the instruction at `pc` of quick code.
