@@ -101,6 +101,7 @@ fn make(
     };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
         id: t.vm.heap.layouts().register_of(holder.id, layout),
+        serial: t.vm.klasses.next_serial(),
         name,
         loader,
         holder,

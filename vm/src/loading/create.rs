@@ -67,6 +67,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
     };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
         id,
+        serial: t.vm.klasses.next_serial(),
         name,
         loader,
         holder,

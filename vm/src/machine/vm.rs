@@ -8,7 +8,7 @@ use crate::runtime::loader::LoaderData;
 use base::since_epoch;
 use gc::heap::Heap;
 use gc::object::{KLASS_ID_MAX, KlassId, RootSlot};
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
@@ -96,6 +96,8 @@ impl Vm {
 /// All classes by id. Lock-free to read.
 pub struct KlassTable {
     table: Box<[AtomicPtr<Klass>]>,
+    /// Classes that were made so far. Relaxed: only its uniqueness counts.
+    made: AtomicU32,
 }
 
 impl KlassTable {
@@ -109,7 +111,7 @@ impl KlassTable {
             assert!(!memory.is_null(), "no memory for the class table");
             Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, TABLE))
         };
-        KlassTable { table }
+        KlassTable { table, made: AtomicU32::new(0) }
     }
 
     /// The class of an id that an object header or mirror holds.
@@ -128,6 +130,11 @@ impl KlassTable {
     /// Address of the first entry: compiled code reads the table itself.
     pub fn base(&self) -> *const AtomicPtr<Klass> {
         self.table.as_ptr()
+    }
+
+    /// The number of a class that is being made.
+    pub fn next_serial(&self) -> u32 {
+        self.made.fetch_add(1, Ordering::Relaxed)
     }
 
     pub fn publish(&self, klass: KlassRef) {

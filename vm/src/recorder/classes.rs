@@ -15,8 +15,8 @@ use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, LoaderData};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ClassFile};
+use gc::object::ObjectRef;
 use gc::object::log::LogLevel;
-use gc::object::{KLASS_ID_MAX, ObjectRef};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ pub struct EventClasses {
     base: OnceLock<KlassRef>,
     /// `jdk.jfr.Event`: that of classes outside of the JDK.
     public_base: OnceLock<KlassRef>,
-    /// By id of the class.
+    /// By number of the class.
     all: RwLock<FxHashMap<u32, Known>>,
     /// One of them registers itself. Relaxed: it is set before the class is seen by any other thread.
     some_register: AtomicBool,
@@ -82,7 +82,7 @@ impl EventClasses {
     pub(super) fn note(&self, klass: KlassRef, extended: Option<Extended>) {
         if let Some(Extended { type_id, registers, .. }) = extended {
             self.some_register.fetch_or(registers, Ordering::Relaxed);
-            self.all.write().insert(klass.id.0, Known { klass, type_id, registers });
+            self.all.write().insert(klass.serial, Known { klass, type_id, registers });
         } else if klass.loader.is_boot() {
             match klass.name.bytes() {
                 BASE => _ = self.base.set(klass),
@@ -101,7 +101,7 @@ impl EventClasses {
     /// code.
     pub(super) fn register(&self, t: &JavaThread, klass: KlassRef) -> JResult<()> {
         let registers = self.some_register.load(Ordering::Relaxed)
-            && self.all.read().get(&klass.id.0).is_some_and(|known| known.registers);
+            && self.all.read().get(&klass.serial).is_some_and(|known| known.registers);
         if !registers {
             return Ok(());
         }
@@ -113,8 +113,8 @@ impl EventClasses {
 
     /// The number of a class as a type.
     pub(super) fn type_id(&self, klass: KlassRef) -> u64 {
-        let known = self.all.read().get(&klass.id.0).map(|known| known.type_id);
-        known.unwrap_or(FIRST_ID + u64::from(klass.id.0))
+        let known = self.all.read().get(&klass.serial).map(|known| known.type_id);
+        known.unwrap_or(FIRST_ID + u64::from(klass.serial))
     }
 
     /// Those that are initialized.
@@ -267,7 +267,7 @@ const HANDLER: &str = "Ljdk/jfr/internal/handlers/EventHandler;";
 
 /// Types below are those of the layout.
 const FIRST_ID: u64 = 500;
-const FIRST_EVENT_ID: u64 = FIRST_ID + KLASS_ID_MAX as u64 + 1;
+const FIRST_EVENT_ID: u64 = FIRST_ID + (1 << 32);
 
 /// Values nested deeper than any compiler writes them.
 const VALUE_DEPTH_MAX: usize = 64;

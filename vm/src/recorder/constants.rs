@@ -23,9 +23,9 @@ use std::hash::Hash;
 #[derive(Default)]
 pub struct Constants {
     symbols: Pool<Box<str>>,
-    /// By id of the class; the number is that of the type.
+    /// By number of the class; the one here is that of the type.
     classes: Pool<u32>,
-    /// By id of the class, and slot.
+    /// By number of the class, and slot.
     methods: Pool<(u32, u32)>,
     loaders: Pool<u32>,
     /// By loader and name.
@@ -225,13 +225,13 @@ impl Constants {
     /// The number of a class.
     pub fn class(&mut self, t: &JavaThread, klass: KlassRef) -> u64 {
         let number = t.vm.recorder.type_id(klass);
-        if self.classes.numbers.contains_key(&klass.id.0) {
+        if self.classes.numbers.contains_key(&klass.serial) {
             return number;
         }
         let loader = self.loader(t, klass.loader);
         let name = self.symbol(&klass.name.text());
         let package = self.package(t, klass);
-        self.classes.add(klass.id.0, number, |value| {
+        self.classes.add(klass.serial, number, |value| {
             value.number(loader);
             value.number(name);
             value.number(package);
@@ -306,7 +306,7 @@ impl Constants {
     }
 
     fn method(&mut self, t: &JavaThread, method: MethodRef) -> u64 {
-        let key = (method.holder.id.0, method.slot);
+        let key = (method.holder.serial, method.slot);
         if let Some(number) = self.methods.numbers.get(&key) {
             return *number;
         }

@@ -23,7 +23,10 @@ pub type KlassRef = &'static Klass;
 
 /// A class, interface, array type or primitive type.
 pub struct Klass {
+    /// What the heap knows it by. When it is unloaded, another class may get the id.
     pub id: KlassId,
+    /// Its number among all classes that ever were.
+    pub serial: u32,
     /// Internal name (`java/lang/Object`, `[I`, `int`).
     pub name: Symbol,
     /// The loader that defined it; for arrays the loader of the innermost element type, for primitives the boot
