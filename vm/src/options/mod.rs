@@ -82,8 +82,8 @@ options! {
         pub initial_ram_percentage: Option<f64> as OrAuto of Decimal = None, "InitialRAMPercentage" in 0..=100, Product;
         /// Maximum memory of direct buffers. auto: the size of the heap.
         pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;
-        /// Maximum memory of the classes that loaders other than the boot loader define: their class files, and about a
-        /// kilobyte for each. Beyond it, an OutOfMemoryError is thrown.
+        /// Maximum memory of the classes that loaders other than the boot loader define: twice their class files, and
+        /// about two kilobytes for each. Beyond it, an OutOfMemoryError is thrown.
         pub max_class_bytes: usize as Size = usize::MAX, "MaxMetaspaceSize", Product;
         /// When these classes have taken so much, a collection looks for those that can be unloaded; from then on when they
         /// have taken two thirds more than it has left.
