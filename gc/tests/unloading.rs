@@ -30,6 +30,8 @@ struct World<'a> {
     objects: Vec<Object>,
     roots: BTreeSet<usize>,
     strong: Vec<Option<usize>>,
+    /// Of `support::KINDS`.
+    kinds: &'static [usize],
 }
 
 #[derive(Clone, Default)]
@@ -67,7 +69,12 @@ struct Closure {
 }
 
 impl<'a> World<'a> {
-    fn new(vm: &'a TestVm, thread: &'a TestThread, seed: u64) -> World<'a> {
+    fn new(
+        vm: &'a TestVm,
+        thread: &'a TestThread,
+        seed: u64,
+        kinds: &'static [usize],
+    ) -> World<'a> {
         let mut world = World {
             vm,
             thread,
@@ -78,6 +85,7 @@ impl<'a> World<'a> {
             objects: Vec::new(),
             roots: (0..OBJECTS).collect(),
             strong: vec![None; vm.binding.strong.len()],
+            kinds,
         };
         for i in 0..OBJECTS {
             let (object, model) = world.make();
@@ -104,7 +112,7 @@ impl<'a> World<'a> {
             }
             1..=2 if !self.objects.is_empty() => {
                 let referent = self.rng.random_range(0..self.objects.len());
-                let kind = *[WEAK, FINAL, FINAL, PHANTOM].choose(&mut self.rng).unwrap();
+                let kind = *self.kinds.choose(&mut self.rng).unwrap();
                 let object = thread.new_reference(vm, kind, referent).unwrap();
                 let reference =
                     Some(Reference { kind, referent: Some(referent), is_enqueued: false });
@@ -304,7 +312,7 @@ fn for_each_world(
             eprintln!("{name}: {} with UNLOADING_SEED={seed}", kind.name());
             let vm = TestVm::new(&options);
             let thread = TestThread::attach(&vm, OBJECTS);
-            let mut world = World::new(&vm, &thread, seed);
+            let mut world = World::new(&vm, &thread, seed, &[WEAK, FINAL, FINAL, PHANTOM]);
             test(kind, &mut world);
             world.end();
             thread.detach(&vm);
@@ -319,6 +327,9 @@ fn seed() -> u64 {
 
 /// Collects three times, each time with less in use, and compares the unloaded holders with the model.
 fn collect_and_compare(world: &mut World, cause: CollectCause) {
+    // A minor collection takes all holders for alive, so references of young objects are processed another time.
+    world.collect(CollectCause::LastDitch);
+    assert_eq!(world.loaded().len(), HOLDERS);
     for kept in [0.3, 0.3, 0.0] {
         world.drop_roots(kept);
         world.collect(cause);
@@ -333,17 +344,29 @@ fn collect_and_compare(world: &mut World, cause: CollectCause) {
 
 #[test]
 fn full_collections_unload_exactly_what_is_dead() {
-    for_each_world("full", 6, |_| true, |_| (), |_, world| {
-        collect_and_compare(world, CollectCause::LastDitch);
-    });
+    for_each_world(
+        "full",
+        6,
+        |_| true,
+        |_| (),
+        |_, world| {
+            collect_and_compare(world, CollectCause::LastDitch);
+        },
+    );
 }
 
 /// Those that Java programs ask for: full ones, or beside the program.
 #[test]
 fn cycles_unload_exactly_what_is_dead() {
-    for_each_world("cycles", 6, |_| true, |_| (), |_, world| {
-        collect_and_compare(world, CollectCause::SystemGc);
-    });
+    for_each_world(
+        "cycles",
+        6,
+        |_| true,
+        |_| (),
+        |_, world| {
+            collect_and_compare(world, CollectCause::SystemGc);
+        },
+    );
 }
 
 #[test]
@@ -352,9 +375,15 @@ fn cycles_over_far_memory_unload_exactly_what_is_dead() {
         options.local_memory = LocalMemory::Bytes(1 << 20);
         options.memory_servers = 3;
     };
-    for_each_world("far", 2, |_| true, change, |_, world| {
-        collect_and_compare(world, CollectCause::SystemGc);
-    });
+    for_each_world(
+        "far",
+        2,
+        |_| true,
+        change,
+        |_, world| {
+            collect_and_compare(world, CollectCause::SystemGc);
+        },
+    );
 }
 
 /// Mako's agents are in this process.
@@ -374,9 +403,15 @@ fn cycles_without_agents_unload_exactly_what_is_dead() {
 #[test]
 fn everything_moves_and_what_is_dead_is_unloaded() {
     let change = |options: &mut HeapOptions| options.zeal_alloc_interval = Some(11);
-    for_each_world("zeal", 3, |_| true, change, |_, world| {
-        collect_and_compare(world, CollectCause::LastDitch);
-    });
+    for_each_world(
+        "zeal",
+        3,
+        |_| true,
+        change,
+        |_, world| {
+            collect_and_compare(world, CollectCause::LastDitch);
+        },
+    );
 }
 
 /// Waits until `done`, as a thread that the collector need not wait for.
@@ -403,51 +438,79 @@ fn mark(world: &World) {
 #[test]
 fn markings_unload_exactly_what_is_dead_of_old_objects() {
     let is_wanted = |kind: Configuration| kind.collector.is_g1();
-    for_each_world("markings", 12, is_wanted, |_| (), |kind, world| {
-        world.collect(CollectCause::LastDitch);
-        assert_eq!(world.loaded().len(), HOLDERS);
-        world.drop_roots(0.2);
-        mark(world);
-        if kind.collector == CollectorKind::Semeru {
-            assert_eq!(world.loaded().len(), HOLDERS, "only full collections unload");
-            return;
-        }
-        let alive = world.collect_model();
-        assert_eq!(world.loaded(), alive);
-        world.compare();
-    });
+    for_each_world(
+        "markings",
+        12,
+        is_wanted,
+        |_| (),
+        |kind, world| {
+            world.collect(CollectCause::LastDitch);
+            assert_eq!(world.loaded().len(), HOLDERS);
+            world.drop_roots(0.2);
+            mark(world);
+            if kind.collector == CollectorKind::Semeru {
+                assert_eq!(world.loaded().len(), HOLDERS, "only full collections unload");
+                return;
+            }
+            let alive = world.collect_model();
+            assert_eq!(world.loaded(), alive);
+            world.compare();
+        },
+    );
 }
 
 /// A marking takes young objects for alive that holders refer to. What it leaves is found by the next collection.
 #[test]
 fn markings_unload_nothing_that_young_objects_use() {
     let is_wanted = |kind: Configuration| kind.collector.is_g1();
-    for_each_world("young", 12, is_wanted, |_| (), |_, old| {
-        old.collect(CollectCause::LastDitch);
-        old.end();
-        let mut world = World::new(old.vm, old.thread, old.rng.random());
-        world.drop_roots(0.2);
-        mark(&world);
-        let alive = world.collect_model();
-        assert!(world.loaded().is_superset(&alive), "{:?} without {alive:?}", world.loaded());
-        world.compare();
-        world.collect(CollectCause::LastDitch);
-        let alive = world.collect_model();
-        assert_eq!(world.loaded(), alive);
-        world.end();
-    });
+    for_each_world(
+        "young",
+        12,
+        is_wanted,
+        |_| (),
+        |_, old| {
+            old.collect(CollectCause::LastDitch);
+            old.end();
+            // A young pause may clear a reference that only what is dead leads to.
+            let mut world = World::new(old.vm, old.thread, old.rng.random(), &[FINAL]);
+            world.drop_roots(0.2);
+            mark(&world);
+            let alive = world.collect_model();
+            assert!(world.loaded().is_superset(&alive), "{:?} without {alive:?}", world.loaded());
+            world.compare();
+            // Objects that were taken for alive may be finalized later than in the model, and lead to others.
+            let mut alive = BTreeSet::new();
+            for _ in 0..5 {
+                world.collect(CollectCause::LastDitch);
+                alive = world.collect_model();
+                assert!(
+                    world.loaded().is_superset(&alive),
+                    "{:?} without {alive:?}",
+                    world.loaded()
+                );
+            }
+            assert_eq!(world.loaded(), alive);
+            world.end();
+        },
+    );
 }
 
 #[test]
 fn nothing_is_unloaded_where_that_is_switched_off() {
     let never = |options: &mut HeapOptions| options.class_unloading = false;
-    for_each_world("never", 1, |_| true, never, |_, world| {
-        world.drop_roots(0.0);
-        world.collect(CollectCause::SystemGc);
-        world.collect(CollectCause::LastDitch);
-        assert_eq!(world.loaded().len(), HOLDERS);
-        assert_eq!(world.vm.binding.holders.unloadings.load(Ordering::Relaxed), 0);
-    });
+    for_each_world(
+        "never",
+        1,
+        |_| true,
+        never,
+        |_, world| {
+            world.drop_roots(0.0);
+            world.collect(CollectCause::SystemGc);
+            world.collect(CollectCause::LastDitch);
+            assert_eq!(world.loaded().len(), HOLDERS);
+            assert_eq!(world.vm.binding.holders.unloadings.load(Ordering::Relaxed), 0);
+        },
+    );
     let seldom = |options: &mut HeapOptions| options.class_unloading_with_concurrent_mark = false;
     let is_concurrent = |kind: Configuration| kind.uses_table() || kind.collector.is_shenandoah();
     for_each_world("seldom", 1, is_concurrent, seldom, |_, world| {
@@ -464,63 +527,75 @@ fn nothing_is_unloaded_where_that_is_switched_off() {
 /// It is not copied, so a nursery's is still young when tracing begins.
 #[test]
 fn what_a_pinned_object_uses_stays() {
-    for_each_world("pinned", 1, |_| true, |_| (), |_, world| {
-        world.end();
-        let (vm, thread) = (world.vm, world.thread);
-        world.collect(CollectCause::LastDitch);
-        let (holders, barriers) = (&vm.binding.holders, vm.heap.barriers());
-        let [of_node, of_mirror, of_leaf] = [(); 3].map(|()| holders.make(vm, 0));
-        thread.roots[0].set(thread.new_held(vm, of_node.classes, 0).0);
-        thread.roots[1].set(thread.new_mirror(vm, of_mirror.classes.node));
-        thread.roots[2].set(thread.new_held(vm, of_leaf.classes, 1).0);
-        let node = thread.roots[0].get();
-        for (slot, root) in [1, 2].into_iter().enumerate() {
-            let value = thread.roots[root].get();
-            barriers.store(&thread.m, node, vm.classes.slot(slot), value);
-        }
-        // Their neighbours are pinned with them.
-        vm.heap.pin(node);
-        (1..3).for_each(|root| thread.roots[root].set(ObjectRef::NULL));
-        [of_node, of_mirror, of_leaf].iter().for_each(|holder| holders.leave(holder.id));
-        for cause in [CollectCause::SystemGc, CollectCause::Zeal, CollectCause::SystemGc] {
-            world.collect(cause);
-            assert_eq!(holders.loaded().len(), 3);
-        }
-        vm.heap.unpin(thread.roots[0].get());
-        thread.roots[0].set(ObjectRef::NULL);
-        world.collect(CollectCause::LastDitch);
-        assert_eq!(holders.loaded(), []);
-    });
+    for_each_world(
+        "pinned",
+        1,
+        |_| true,
+        |_| (),
+        |_, world| {
+            world.end();
+            let (vm, thread) = (world.vm, world.thread);
+            world.collect(CollectCause::LastDitch);
+            let (holders, barriers) = (&vm.binding.holders, vm.heap.barriers());
+            let [of_node, of_mirror, of_leaf] = [(); 3].map(|()| holders.make(vm, 0));
+            thread.roots[0].set(thread.new_held(vm, of_node.classes, 0).0);
+            thread.roots[1].set(thread.new_mirror(vm, of_mirror.classes.node));
+            thread.roots[2].set(thread.new_held(vm, of_leaf.classes, 1).0);
+            let node = thread.roots[0].get();
+            for (slot, root) in [1, 2].into_iter().enumerate() {
+                let value = thread.roots[root].get();
+                barriers.store(&thread.m, node, vm.classes.slot(slot), value);
+            }
+            // Their neighbours are pinned with them.
+            vm.heap.pin(node);
+            (1..3).for_each(|root| thread.roots[root].set(ObjectRef::NULL));
+            [of_node, of_mirror, of_leaf].iter().for_each(|holder| holders.leave(holder.id));
+            for cause in [CollectCause::SystemGc, CollectCause::Zeal, CollectCause::SystemGc] {
+                world.collect(cause);
+                assert_eq!(holders.loaded().len(), 3);
+            }
+            vm.heap.unpin(thread.roots[0].get());
+            thread.roots[0].set(ObjectRef::NULL);
+            world.collect(CollectCause::LastDitch);
+            assert_eq!(holders.loaded(), []);
+        },
+    );
 }
 
 /// Each holder is alive only by an object in a slot of the one before: one round of tracing for each.
 #[test]
 fn a_long_chain_of_holders_lives_and_dies() {
     for cause in [CollectCause::SystemGc, CollectCause::LastDitch] {
-        for_each_world("chain", 1, |_| true, |_| (), |_, world| {
-            world.end();
-            let (vm, thread) = (world.vm, world.thread);
-            world.collect(CollectCause::LastDitch);
-            world.collect(CollectCause::LastDitch);
-            let (holders, barriers) = (&vm.binding.holders, vm.heap.barriers());
-            assert_eq!(holders.loaded(), []);
-            let chain: Vec<_> = (0..CHAIN).map(|_| holders.make(vm, 1)).collect();
-            let objects_of = |holder: &TestHolder, n| thread.new_held(vm, holder.classes, n).0;
-            for (n, pair) in chain.windows(2).enumerate() {
-                let object = objects_of(&pair[1], n);
-                barriers.store_root(&thread.m, &pair[0].slots[0], object);
-            }
-            chain[1..].iter().for_each(|holder| holders.leave(holder.id));
-            world.collect(cause);
-            assert_eq!(holders.loaded().len(), CHAIN);
-            thread.roots[0].set(objects_of(&chain[CHAIN / 2], 1));
-            holders.leave(chain[0].id);
-            world.collect(cause);
-            assert_eq!(holders.loaded().len(), CHAIN / 2);
-            thread.roots[0].set(ObjectRef::NULL);
-            world.collect(cause);
-            assert_eq!(holders.loaded(), []);
-        });
+        for_each_world(
+            "chain",
+            1,
+            |_| true,
+            |_| (),
+            |_, world| {
+                world.end();
+                let (vm, thread) = (world.vm, world.thread);
+                world.collect(CollectCause::LastDitch);
+                world.collect(CollectCause::LastDitch);
+                let (holders, barriers) = (&vm.binding.holders, vm.heap.barriers());
+                assert_eq!(holders.loaded(), []);
+                let chain: Vec<_> = (0..CHAIN).map(|_| holders.make(vm, 1)).collect();
+                let objects_of = |holder: &TestHolder, n| thread.new_held(vm, holder.classes, n).0;
+                for (n, pair) in chain.windows(2).enumerate() {
+                    let object = objects_of(&pair[1], n);
+                    barriers.store_root(&thread.m, &pair[0].slots[0], object);
+                }
+                chain[1..].iter().for_each(|holder| holders.leave(holder.id));
+                world.collect(cause);
+                assert_eq!(holders.loaded().len(), CHAIN);
+                thread.roots[0].set(objects_of(&chain[CHAIN / 2], 1));
+                holders.leave(chain[0].id);
+                world.collect(cause);
+                assert_eq!(holders.loaded().len(), CHAIN / 2);
+                thread.roots[0].set(ObjectRef::NULL);
+                world.collect(cause);
+                assert_eq!(holders.loaded(), []);
+            },
+        );
     }
 }
 
@@ -594,9 +669,7 @@ impl Actor<'_> {
         let layouts = self.vm.heap.layouts();
         let klass = match object {
             ObjectRef::NULL => return None,
-            mirror if mirror.klass() == self.vm.classes.mirrors => {
-                self.vm.classes.mirrored(mirror)
-            }
+            mirror if mirror.klass() == self.vm.classes.mirrors => self.vm.classes.mirrored(mirror),
             other => other.klass(),
         };
         self.vm.binding.holders.of(layouts, klass)

@@ -201,7 +201,10 @@ mod tests {
         // As many as make half of a message, and one more.
         let layout = instance((LAYOUTS_BYTES / LAYOUTS_MAX / 4) as u32);
         let count = (LAYOUTS_BYTES / layout_bytes(&layout)).min(LAYOUTS_MAX - 1) + 1;
-        whole("layouts", Request::Layouts { first: 1, layouts: vec![permanent(layout); count] }.encode());
+        whole(
+            "layouts",
+            Request::Layouts { first: 1, layouts: vec![permanent(layout); count] }.encode(),
+        );
         // A class has up to 65,535 fields of its own, and those of its superclasses.
         let layouts = vec![permanent(instance(16 * 65_535))];
         let request = Request::Layouts { first: 1, layouts };

@@ -303,8 +303,7 @@ impl Request {
                 if count > LAYOUTS_MAX {
                     return Err(Malformed("too many layouts"));
                 }
-                let layouts =
-                    (0..count).map(|_| Ok((HolderId(r.u32()?), decode_layout(&mut r)?)));
+                let layouts = (0..count).map(|_| Ok((HolderId(r.u32()?), decode_layout(&mut r)?)));
                 Request::Layouts { first, layouts: layouts.collect::<Result<_, _>>()? }
             }
             2 => Request::ReferenceFields(ReferenceFields {

@@ -1,7 +1,7 @@
 //! Finding the slots of an object.
 
-use crate::object::{KlassId, ObjectRef};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{KlassId, ObjectRef};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Calls `slot` with the offset of every ordinary reference slot of `object`: all but the referent and the

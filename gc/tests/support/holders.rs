@@ -74,7 +74,10 @@ impl TestHolders {
 
     /// The holder of a class, which must live.
     pub fn of(&self, layouts: &LayoutTable, klass: KlassId) -> Option<Arc<TestHolder>> {
-        assert!(!layouts.is_retired(klass), "{klass:?} is unloaded, and a thread has an object of it");
+        assert!(
+            !layouts.is_retired(klass),
+            "{klass:?} is unloaded, and a thread has an object of it"
+        );
         match layouts.holder(klass) {
             HolderId::PERMANENT => None,
             id => Some(self.get(id)),
@@ -126,9 +129,8 @@ impl HeldClasses {
     fn register(classes: &Classes, layouts: &LayoutTable, holder: HolderId) -> HeldClasses {
         let refs = [classes.slot(0) as u32, classes.slot(1) as u32];
         let node_bytes = classes.node_bytes(2) as u32;
-        let instance = |bytes, refs| {
-            KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong }
-        };
+        let instance =
+            |bytes, refs| KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong };
         let register = |layout| layouts.register_of(holder, layout);
         HeldClasses {
             node: register(instance(node_bytes, refs.into())),

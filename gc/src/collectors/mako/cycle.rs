@@ -181,8 +181,7 @@ impl Mako {
             // little work should be left for it.
             self.pager().write_back_all(&self.everything());
         }
-        let (held, holders) =
-            self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, hurry));
+        let (held, holders) = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, hurry));
         let before = self.last_snapshot.lock().take();
         let lock = || self.allocator.lock();
         let snapshot = snapshot.insert(Snapshot::take(&self.shared.entries, lock, before));

@@ -10,9 +10,9 @@
 //! 3. phantom references to objects that are still dead are cleared and made pending;
 //! 4. weak slots with dead objects are emptied.
 
-use super::{Shared, held};
 use super::remote::{Agents, Found, Lost};
 use super::snapshot::Snapshot;
+use super::{Shared, held};
 use crate::agent::protocol::Discovered;
 use crate::hit::EntryIndex;
 use crate::object::ObjectRef;
