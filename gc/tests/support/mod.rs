@@ -2,17 +2,22 @@
 
 #![allow(dead_code)]
 
+pub mod holders;
+
 use gc::core::collector::CollectorPlan;
 use gc::core::outcome::AllocFailure;
 use gc::heap::Heap;
-use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use gc::object::layout::{
+    HolderId, KlassLayout, LayoutTable, ReferenceFields, ReferenceKind, array_bytes,
+};
 use gc::object::{ARRAY_BASE_MIN, HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, ThreadField, WorldStopped};
+use holders::TestHolders;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Whether all bindings panic at the end of a cycle, on the collector's thread.
 pub static PANICS_AT_CYCLE_END: AtomicBool = AtomicBool::new(false);
@@ -42,6 +47,8 @@ pub struct TestBinding {
     pub strong: Vec<RootSlot>,
     pub weak: Vec<RootSlot>,
     pub pending: RootSlot,
+    pub holders: TestHolders,
+    layouts: OnceLock<LayoutsPointer>,
     /// Weak, too: what collectors have found.
     pub strings: Mutex<Vec<RootSlot>>,
     pub cycles: AtomicUsize,
@@ -50,6 +57,14 @@ pub struct TestBinding {
 }
 
 struct ThreadPointer(*const TestThread);
+
+/// The heap's. Its collector's threads use it, and end before it does.
+struct LayoutsPointer(*const LayoutTable);
+
+// SAFETY: the table is shared by all threads.
+unsafe impl Send for LayoutsPointer {}
+// SAFETY: as above.
+unsafe impl Sync for LayoutsPointer {}
 
 // SAFETY: threads stay in place while they are registered; the collector reads them in pauses.
 unsafe impl Send for ThreadPointer {}
@@ -66,6 +81,7 @@ pub struct Classes {
     pub longs: KlassId,
     /// By `index` of soft, weak, final, phantom.
     pub references: [KlassId; 4],
+    pub mirrors: KlassId,
     pub fields: ReferenceFields,
     pub reference_bytes: usize,
 }
@@ -105,9 +121,37 @@ impl Classes {
             longs: layouts
                 .register(KlassLayout::PrimitiveArray { base: array_base(8), log2_bytes: 3 }),
             references: KINDS.map(reference),
+            mirrors: layouts.register(Classes::mirror_layout(slot_bytes)),
             fields,
             reference_bytes,
         }
+    }
+
+    /// Mirrors have one slot of their own, and one static one.
+    fn mirror_layout(slot_bytes: usize) -> KlassLayout {
+        let slot = |i: usize| array_base(slot_bytes) + (i * slot_bytes) as u32;
+        let [static_refs_at, bytes_at, klass_id_at] = mirror_fields(slot_bytes).map(|at| at as u32);
+        KlassLayout::Mirror {
+            refs: [slot(0)].into(),
+            statics_start: slot(1),
+            static_refs_at,
+            bytes_at,
+            klass_id_at,
+        }
+    }
+
+    /// Offsets of the number of static slots, of the size, and of the id of the class.
+    pub fn mirror_fields(&self) -> [usize; 3] {
+        mirror_fields(self.slot_bytes)
+    }
+
+    /// The class that a mirror stands for.
+    pub fn mirrored(&self, mirror: ObjectRef) -> KlassId {
+        KlassId(field(mirror, self.mirror_fields()[2]).load(Ordering::Relaxed))
+    }
+
+    pub fn mirror_bytes(&self) -> usize {
+        align_object(self.mirror_fields()[2] + size_of::<u32>())
     }
 
     /// Offset of slot `i` of a node or reference array.
@@ -128,6 +172,11 @@ impl Classes {
         };
         array_bytes(array_base(element) as usize, length, element)
     }
+}
+
+fn mirror_fields(slot_bytes: usize) -> [usize; 3] {
+    let first = array_base(slot_bytes) as usize + 2 * slot_bytes;
+    [0, 1, 2].map(|i| first + i * size_of::<u32>())
 }
 
 /// The number of a node or a reference object; zero in a new one. It is no reference, so collectors only copy it.
@@ -177,6 +226,7 @@ impl TestVm {
             weak: slots(WEAK_SLOTS),
             ..TestBinding::default()
         });
+        assert!(binding.layouts.set(LayoutsPointer(heap.layouts())).is_ok());
         heap.bind(binding.clone());
         let classes = Classes::register(&heap);
         TestVm { heap, binding, classes }
@@ -221,8 +271,31 @@ impl VmBinding for TestBinding {
         }
     }
 
-    fn visit_strong_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+    fn visit_strong_slots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.visit_permanent_slots(world, visit);
+        self.holders.visit_all(visit);
+    }
+
+    fn visit_permanent_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
         self.strong.iter().for_each(visit);
+    }
+
+    fn visit_holder_slots(&self, holder: HolderId, visit: &mut dyn FnMut(&RootSlot)) {
+        self.holders.get(holder).slots.iter().for_each(visit);
+    }
+
+    fn holder_limit(&self) -> u32 {
+        self.holders.limit()
+    }
+
+    fn visit_holders_in_use(&self, _world: &WorldStopped, visit: &mut dyn FnMut(HolderId)) {
+        self.holders.visit_in_use(visit);
+    }
+
+    fn unload(&self, _world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
+        let layouts = self.layouts.get().expect("set before the heap is bound");
+        // SAFETY: see there.
+        self.holders.unload(unsafe { &*layouts.0 }, is_alive);
     }
 
     fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
