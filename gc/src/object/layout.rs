@@ -6,11 +6,12 @@
 
 use crate::object::{KLASS_ID_MAX, KlassId, ObjectRef, align_object};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// The shape of the objects of one class.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KlassLayout {
     /// Ordinary objects: `bytes` is the aligned size of each, `refs` the byte offsets of reference slots, ascending.
     Instance { bytes: u32, refs: Box<[u32]>, kind: ReferenceKind },
@@ -41,7 +42,7 @@ impl HolderId {
 }
 
 /// How a class descends from `java.lang.ref.Reference` (JDK `java.lang.ref`, package documentation).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReferenceKind {
     Strong,
     Soft,
@@ -111,17 +112,28 @@ pub fn array_bytes(base: usize, length: usize, element_bytes: usize) -> usize {
     align_object(base + length * element_bytes)
 }
 
-/// The layouts of all classes, by id. Append-only; reading takes no lock, any thread.
+/// The layouts of all classes, by id. Reading takes no lock, any thread.
+///
+/// The layout of an id never changes. An unloaded class may leave dead objects behind, for as long as their region is
+/// not reclaimed, and walks over the heap need their sizes: so only a class with the same layout gets its id.
 pub struct LayoutTable {
     chunks: Box<[AtomicPtr<Chunk>]>,
-    next: Mutex<u32>,
+    ids: Mutex<Ids>,
+}
+
+struct Ids {
+    /// The first that was never given out.
+    next: u32,
+    /// Of unloaded classes, by layout.
+    released: HashMap<KlassLayout, Vec<KlassId>>,
 }
 
 impl LayoutTable {
     pub fn new() -> LayoutTable {
         let chunks = (0..CHUNKS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect();
         // Id 0 is never used: a zeroed header must not look like an object's.
-        LayoutTable { chunks, next: Mutex::new(1) }
+        let ids = Ids { next: 1, released: HashMap::new() };
+        LayoutTable { chunks, ids: Mutex::new(ids) }
     }
 
     /// As [`register_of`](Self::register_of), of a class that never goes.
@@ -129,10 +141,18 @@ impl LayoutTable {
         self.register_of(HolderId::PERMANENT, layout)
     }
 
-    /// Registers a layout and returns its id. Panics when there are [`KLASS_ID_MAX`] already.
+    /// Registers a layout and returns its id. Panics when there is no [`room`](Self::room).
     pub fn register_of(&self, holder: HolderId, layout: KlassLayout) -> KlassId {
-        let mut next = self.next.lock();
-        let id = *next;
+        let mut ids = self.ids.lock();
+        if holder != HolderId::PERMANENT
+            && let Some(id) = ids.released.get_mut(&layout).and_then(Vec::pop)
+        {
+            let record = self.record(id).expect("it was registered before");
+            record.holder.store(holder.0, Ordering::Relaxed);
+            record.is_retired.store(false, Ordering::Relaxed);
+            return id;
+        }
+        let id = ids.next;
         assert!(id <= KLASS_ID_MAX, "more than {KLASS_ID_MAX} classes");
         let slot = &self.chunks[id as usize / CHUNK_LAYOUTS];
         if slot.load(Ordering::Relaxed).is_null() {
@@ -141,9 +161,10 @@ impl LayoutTable {
         }
         // SAFETY: the chunk was made above or earlier and is freed only when the table is dropped.
         let chunk = unsafe { &*slot.load(Ordering::Relaxed) };
+        let holder = AtomicU32::new(holder.0);
         let record = Record { layout, holder, is_retired: AtomicBool::new(false) };
         assert!(chunk[id as usize % CHUNK_LAYOUTS].set(record).is_ok(), "layout {id} set twice");
-        *next = id + 1;
+        ids.next = id + 1;
         KlassId(id)
     }
 
@@ -169,13 +190,24 @@ impl LayoutTable {
     #[inline]
     pub fn layout_and_holder(&self, klass: KlassId) -> (&KlassLayout, HolderId) {
         let record = self.record(klass).unwrap_or_else(|| panic!("no holder for {klass:?}"));
-        (&record.layout, record.holder)
+        (&record.layout, HolderId(record.holder.load(Ordering::Relaxed)))
     }
 
     /// The class is unloaded. Dead objects of it may remain, so its layout does too; verification accepts no live one.
     pub fn retire(&self, klass: KlassId) {
         let record = self.record(klass).unwrap_or_else(|| panic!("{klass:?} is not registered"));
         record.is_retired.store(true, Ordering::Relaxed);
+    }
+
+    /// The VM has nothing left that names an unloaded class: another one may get its id.
+    pub fn release(&self, klass: KlassId) {
+        let layout = self.layout(klass).clone();
+        self.ids.lock().released.entry(layout).or_default().push(klass);
+    }
+
+    /// How many more classes there may be at least.
+    pub fn room(&self) -> usize {
+        (KLASS_ID_MAX + 1 - self.ids.lock().next) as usize
     }
 
     /// Whether the class is unloaded.
@@ -196,7 +228,7 @@ impl LayoutTable {
 
     /// Number of ids in use, plus one: ids are `1..count`.
     pub fn count(&self) -> u32 {
-        *self.next.lock()
+        self.ids.lock().next
     }
 }
 
@@ -225,7 +257,8 @@ type Chunk = [OnceLock<Record>; CHUNK_LAYOUTS];
 
 struct Record {
     layout: KlassLayout,
-    holder: HolderId,
+    /// A [`HolderId`]. Relaxed: an object of the class is made after it is set.
+    holder: AtomicU32,
     /// Written in a pause, read in pauses; relaxed.
     is_retired: AtomicBool,
 }

@@ -25,13 +25,17 @@ pub fn reserve(t: &JavaThread, file_bytes: usize) -> JResult<usize> {
     if memory.used_bytes() + estimate(file_bytes) > memory.threshold(t) {
         collect(t);
     }
-    if let Some(counted) = memory.take(file_bytes, max_bytes) {
+    let take = || match t.vm.heap.layouts().room() > ROOM_MIN {
+        true => memory.take(file_bytes, max_bytes),
+        false => None,
+    };
+    if let Some(counted) = take() {
         return Ok(counted);
     }
     // One cycle may have begun before the classes were dropped.
     for cause in [CollectCause::ClassMemory, CollectCause::LastDitch] {
         t.vm.heap.collect(&t.mutator, cause);
-        if let Some(counted) = memory.take(file_bytes, max_bytes) {
+        if let Some(counted) = take() {
             return Ok(counted);
         }
     }
@@ -90,6 +94,8 @@ fn estimate(file_bytes: usize) -> usize {
     file_bytes.saturating_mul(2).saturating_add(size_of::<Klass>() + MEMBERS_BYTES)
 }
 
+/// Ids of classes that are left for array types, and for the threads that define classes at the same time.
+const ROOM_MIN: usize = 1 << 12;
 /// Methods, fields, constants and tables of a small class.
 const MEMBERS_BYTES: usize = 1536;
 

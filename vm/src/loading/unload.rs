@@ -6,8 +6,8 @@
 //! 2. A compiler thread that began before may still look at them. A dead holder is *reclaimed*, its memory freed, when
 //!    these compiles have ended, by the thread that ends a later collection.
 //!
-//! A class id is not given out again: dead objects of the class may lie in the heap for long, and walks over it need
-//! their layouts.
+//! Then a class with the same layout may get its id: dead objects of the class may lie in the heap for long, and walks
+//! over it need their layouts.
 
 use super::modules::NamedModule;
 use crate::jit::{self, compilations::Ticket};
@@ -100,7 +100,7 @@ pub fn after_collection(vm: &'static Vm) {
     drop(dying);
     for each in ready {
         // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
-        unsafe { reclaim(each) }
+        unsafe { reclaim(vm, each) }
     }
 }
 
@@ -125,7 +125,7 @@ fn forget(vm: &Vm, dead: Vec<&'static ClassHolder>, ticket: Option<Ticket>) {
 ///
 /// # Safety
 /// The holder is dead, and nothing names it or its classes, methods, fields, roots and modules any more.
-unsafe fn reclaim(dying: Dying) {
+unsafe fn reclaim(vm: &Vm, dying: Dying) {
     let Dying { holder, modules, .. } = dying;
     // SAFETY: everything was made by `Box::leak`, and is named by nothing but what is freed here, by the contract;
     // dropping a class does not look at others.
@@ -136,6 +136,7 @@ unsafe fn reclaim(dying: Dying) {
                 drop(boxed(*method));
             }
             klass.fields().iter().for_each(|field| drop(boxed(*field)));
+            vm.heap.layouts().release(klass.id);
             drop(boxed(klass));
         }
         modules.into_iter().for_each(|module| drop(boxed(module)));
