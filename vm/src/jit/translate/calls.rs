@@ -222,7 +222,7 @@ impl Translator<'_> {
         let classes: Vec<KlassRef> =
             classes.filter_map(|klass| self.vm.klasses.find(klass)).collect();
         let selected: Option<Vec<MethodRef>> =
-            classes.iter().map(|klass| self.selected(method, dispatch, *klass)).collect();
+            classes.iter().map(|klass| self.selected(method, dispatch, klass)).collect();
         let Some(selected) = selected.filter(|selected| !selected.is_empty()) else {
             return Vec::new();
         };

@@ -370,12 +370,9 @@ fn count_sites(original: &[u8]) -> usize {
 
 /// Whether an instruction has a site of its own.
 fn has_site(opcode: u8) -> bool {
-    match opcode {
-        op::GETSTATIC | op::PUTSTATIC | op::NEW | op::ANEWARRAY => true,
-        op::CHECKCAST | op::INSTANCEOF => true,
-        op::INVOKEVIRTUAL..=op::INVOKEINTERFACE => true,
-        _ => false,
-    }
+    let is_call = (op::INVOKEVIRTUAL..=op::INVOKEINTERFACE).contains(&opcode);
+    let names_type = matches!(opcode, op::NEW | op::ANEWARRAY | op::CHECKCAST | op::INSTANCEOF);
+    is_call || names_type || matches!(opcode, op::GETSTATIC | op::PUTSTATIC)
 }
 
 /// The sites of a method that have met classes which are gone begin anew to note those that they meet. The world is
@@ -456,6 +453,17 @@ mod tests {
         }
         let (first, second) = (Some(KlassId(7)), Some(KlassId(KLASS_ID_MAX)));
         assert_eq!(site.receivers(), Receivers { first, second, others: 2 });
+    }
+
+    #[test]
+    fn a_site_that_has_met_a_class_that_is_gone_begins_anew() {
+        let site = Site::default();
+        [7, 8, 9].into_iter().for_each(|id| site.see(KlassId(id)));
+        let met = site.receivers();
+        site.forget(|klass| klass == KlassId(9));
+        assert_eq!(site.receivers(), met);
+        site.forget(|klass| klass == KlassId(8));
+        assert_eq!(site.receivers(), Receivers::default());
     }
 
     #[test]
