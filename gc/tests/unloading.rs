@@ -1,5 +1,5 @@
-//! Holders of classes are unloaded when nothing uses them any more, under every collector: random heaps against a model,
-//! and threads that make and drop holders all the time.
+//! Holders of classes are unloaded when nothing uses them any more, under every collector: random heaps against a
+//! model, and threads that make and drop holders all the time.
 //!
 //! `UNLOADING_SEED` repeats a run; a failure prints its seed.
 

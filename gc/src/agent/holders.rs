@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 /// See the module text.
 pub struct SeenHolders {
-    /// The last one noted: objects of a class are often near each other.
-    last: HolderId,
+    /// By the number's last bits, the one noted last: a shortcut for most objects.
+    recent: [HolderId; RECENT],
     seen: HashSet<Seen>,
     /// Of these, those that the VM has not taken.
     untaken: Vec<Seen>,
@@ -25,7 +25,7 @@ enum Seen {
 impl Default for SeenHolders {
     fn default() -> SeenHolders {
         let (seen, untaken) = (HashSet::new(), Vec::new());
-        SeenHolders { last: HolderId::PERMANENT, seen, untaken }
+        SeenHolders { recent: [HolderId::PERMANENT; RECENT], seen, untaken }
     }
 }
 
@@ -33,9 +33,11 @@ impl SeenHolders {
     /// An object has a class of this holder.
     #[inline]
     pub fn note(&mut self, holder: HolderId) {
-        if holder != HolderId::PERMANENT && holder != self.last {
-            self.last = holder;
-            self.add(Seen::Holder(holder));
+        if holder != HolderId::PERMANENT {
+            let recent = &mut self.recent[holder.0 as usize % RECENT];
+            if std::mem::replace(recent, holder) != holder {
+                self.add(Seen::Holder(holder));
+            }
         }
     }
 
@@ -71,6 +73,8 @@ impl SeenHolders {
     }
 }
 
+const RECENT: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,15 +82,17 @@ mod tests {
     #[test]
     fn each_is_taken_once_and_the_permanent_one_never() {
         let mut seen = SeenHolders::default();
-        for id in [0, 4, 4, 5, 4, 0, 6] {
+        for id in [0, 4, 4, 5, 4 + RECENT as u32, 4, 0, 6] {
             seen.note(HolderId(id));
         }
         seen.note_mirrored(KlassId(9), None);
         seen.note_mirrored(KlassId(2), Some(HolderId(5)));
+        let apart = HolderId(4 + RECENT as u32);
         let (some, classes, more) = seen.take(2);
         assert_eq!((some, classes, more), (vec![HolderId(6)], vec![KlassId(9)], true));
         let (rest, classes, more) = seen.take(2);
-        assert_eq!((rest, classes, more), (vec![HolderId(4), HolderId(5)], vec![], false));
+        assert_eq!((rest, classes, more), (vec![HolderId(5), apart], vec![], true));
+        assert_eq!(seen.take(2), (vec![HolderId(4)], vec![], false));
         seen.note(HolderId(4));
         assert_eq!(seen.take(2), (vec![], vec![], false));
     }

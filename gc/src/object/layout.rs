@@ -17,8 +17,8 @@ pub enum KlassLayout {
     Instance { bytes: u32, refs: Box<[u32]>, kind: ReferenceKind },
     /// `java.lang.Class` objects, which hold the static fields of the class that they stand for. `refs` are the
     /// slots of every mirror; at `statics_start` begin the mirror's own static reference slots, as many as the
-    /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`. The i32 at `klass_id_at` is the
-    /// id of the class that the mirror stands for, which lives as long as the mirror; 0 while that is not known.
+    /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`. The i32 at `klass_id_at` is
+    /// the id of the class that the mirror stands for, which lives as long as the mirror; 0 while that is not known.
     Mirror {
         refs: Box<[u32]>,
         statics_start: u32,

@@ -24,7 +24,9 @@ pub trait VmBinding: Send + Sync {
     }
 
     /// The slots of one holder of classes, which are strong while it is alive: mirrors, resolved constants, its loader.
-    /// Also while the world is running: what a slot held when the marking began is still there, or null.
+    /// Also while the world is running: what a slot held when the marking began is still there, or null. A thread that
+    /// empties one, or that reads one of a holder which no object in its hands keeps alive, reads it as a weak slot, so
+    /// that the marking keeps the object.
     fn visit_holder_slots(&self, _holder: HolderId, _visit: &mut dyn FnMut(&RootSlot)) {}
 
     /// The ids of holders made from now on are not below it; ids of holders ascend. 0: none will be found dead.

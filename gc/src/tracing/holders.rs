@@ -2,9 +2,9 @@
 //!
 //! A holder lives if a live object has a class of it, or if a live mirror stands for one, or if the VM uses it. Tracers
 //! note the holders of the objects that they scan. When nothing is left to be scanned, the driver of the marking takes
-//! the holders that are new, visits their slots (`VmBinding::visit_holder_slots`) and traces again, until there are none:
-//! an object that is reachable only by way of a holder lives if the holder does. The last time is in a pause, and the
-//! holders that were not noted by then are dead.
+//! the holders that are new, visits their slots (`VmBinding::visit_holder_slots`) and traces again, until there are
+//! none: an object that is reachable only by way of a holder lives if the holder does. The last time is in a pause, and
+//! the holders that were not noted by then are dead.
 //!
 //! Holders made since the marking began have ids from a limit on. They are alive, and need no visit: what their
 //! slots hold was in the hands of a thread.
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Holders {
     /// Those with ids from here on are alive.
     limit: u32,
-    /// By id: noted. Relaxed: the thread that sets a bit puts the holder in `found` before its tracing ends, and bits are
-    /// read for a decision only when all tracing has ended.
+    /// By id: noted. Relaxed: the thread that sets a bit puts the holder in `found` before its tracing ends, and bits
+    /// are read for a decision only when all tracing has ended.
     noted: Box<[AtomicU64]>,
     /// Their slots were not visited yet.
     found: Mutex<Vec<HolderId>>,

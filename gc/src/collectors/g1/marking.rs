@@ -5,10 +5,10 @@
 //! 2. The marker thread and its helpers trace, inside the [`Gate`]: only through objects of the snapshot,
 //!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
 //!    young, and live.
-//! 3. A handshake collects the logs of threads; these are traced. This is repeated some times.
-//! 4. The same with what the holders of classes hold that turn out to be alive ([`Holders`]).
-//! 5. *Remark*, a pause: the rest of both, references, weak slots, dead classes. Then the marks say which objects are dead;
-//!    regions with nothing alive are freed, and those with little become candidates of mixed pauses.
+//! 3. A handshake collects the logs of threads; these are traced. This is repeated some times. Whenever nothing is left,
+//!    the same is done with what the holders of classes hold that were found alive ([`Holders`]).
+//! 4. *Remark*, a pause: the rest of both, references, weak slots, dead classes. Then the marks say which objects are
+//!    dead; regions with nothing alive are freed, and those with little become candidates of mixed pauses.
 
 use super::G1;
 use super::elsewhere::{Elsewhere, Lost, Tracing};
@@ -390,19 +390,20 @@ impl G1 {
     fn take_held(&self, mode: Mode) -> bool {
         let (tables, marking) = (&*self.tables, &self.marking);
         let codec = tables.codec();
+        let mut held = Vec::new();
+        // The slots are as a pause has left them, and the objects in their places.
         marking.gate.enter();
-        let mut grey = marking.grey.lock();
         if !marking.is_in_vain(mode) {
             self.core.visit_found_holders(&marking.holders(), &mut |slot| {
                 let object = codec.read_root(slot);
                 // Others are newer, or were moved by the pause that began the marking.
                 if !object.is_null() && tables.is_in_snapshot(object) && tables.make_grey(object) {
-                    grey.push(object);
+                    held.push(object);
                 }
             });
         }
-        let any = !grey.is_empty();
-        drop(grey);
+        let any = !held.is_empty();
+        marking.grey.lock().extend(held);
         marking.gate.leave();
         any
     }

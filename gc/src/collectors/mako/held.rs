@@ -11,8 +11,8 @@ use crate::threads::mutator::WorldStopped;
 use crate::tracing::holders::Holders;
 use std::sync::atomic::Ordering;
 
-/// Traces what is held by the holders that were found since the last time, at most `rounds` times: each may find others.
-/// Tracing is over before and after. Returns whether anything was traced.
+/// Traces what is held by the holders that were found since the last time, at most `rounds` times: each may find
+/// others. Tracing is over before and after. Returns whether anything was traced.
 pub fn trace(
     shared: &Shared,
     agents: &Agents,

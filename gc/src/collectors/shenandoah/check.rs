@@ -28,7 +28,7 @@ impl Shared {
         core.visit_marking_slots(world, &found, &mut |slot| {
             reach(codec.read_root(slot), "a strong slot", &mut stack);
         });
-        while !stack.is_empty() {
+        loop {
             while let Some(object) = stack.pop() {
                 let layout = found.scans(&core.layouts, object);
                 for_each_slot(layout, object, codec.slot_bytes(), |offset| {
@@ -40,6 +40,9 @@ impl Shared {
                 binding.visit_holder_slots(holder, &mut |slot| {
                     reach(codec.read_root(slot), "a slot of a holder", &mut stack);
                 });
+            }
+            if stack.is_empty() {
+                return;
             }
         }
     }

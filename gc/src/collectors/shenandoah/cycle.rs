@@ -213,8 +213,8 @@ impl Shenandoah {
         Stage::Evacuate
     }
 
-    /// Completes the marks, processes references, unloads classes, chooses the regions to evacuate and begins that. Returns the regions
-    /// in which nothing lives.
+    /// Completes the marks, processes references, unloads classes, chooses the regions to evacuate and begins that.
+    /// Returns the regions in which nothing lives.
     fn final_mark(&self, world: &WorldStopped, cycle: &mut Cycle, around: &World) -> Vec<RegionId> {
         let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
         world.mutators().for_each(|m| shared.logged.hand_over(&ShenandoahThread::of(m).logged));
