@@ -271,7 +271,7 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::TreatReferences(Referents::Follow)),
         1 => Just(Request::TakeDiscovered),
         1 => Just(Request::TakeMarked),
-        1 => Just(Request::TakeHolders),
+        1 => Just(Request::TakeClasses),
         1 => Just(Request::FinishTracing),
         4 => (job, any::<bool>()).prop_map(|((group, from, to, (start, end), tablets), is_ahead)| {
             let job = Evacuation {
@@ -350,8 +350,7 @@ fn reply() -> impl Strategy<Value = Reply> {
             Table::ALL.into_iter().zip(bytes).for_each(|(table, bytes)| tables.add(table, bytes));
             Reply::Finished(tables)
         }),
-        (ids(), ids(), any::<bool>()).prop_map(|(holders, classes, more)| Reply::Holders {
-            holders: holders.into_iter().map(HolderId).collect(),
+        (ids(), any::<bool>()).prop_map(|(classes, more)| Reply::Classes {
             classes: classes.into_iter().map(KlassId).collect(),
             more,
         }),

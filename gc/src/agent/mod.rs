@@ -26,13 +26,13 @@
 mod bits;
 mod evacuator;
 mod ghosts;
-mod holders;
 mod memory;
 mod objects;
 pub mod parts;
 pub mod protocol;
 pub mod region_map;
 mod region_tracer;
+mod seen_classes;
 mod service;
 mod strings;
 pub mod tables;
@@ -244,9 +244,9 @@ impl Work for Heap {
                 let (entries, more, complete) = self.tracer.take_late(ENTRIES_MAX);
                 return Ok(Reply::Marked { entries, more, complete });
             }
-            Request::TakeHolders => {
-                let (holders, classes, more) = self.tracer.holders.take(ENTRIES_MAX);
-                return Ok(Reply::Holders { holders, classes, more });
+            Request::TakeClasses => {
+                let (classes, more) = self.tracer.classes.take(ENTRIES_MAX);
+                return Ok(Reply::Classes { classes, more });
             }
             Request::CopyAhead(job) => self.add(Job::CopyAhead(job))?,
             Request::Evacuate(job) => self.add(Job::Evacuate(job))?,

@@ -91,14 +91,20 @@ impl<S: Shape> Objects<S> {
         self.holder_and_layout(offset).map(|(_, layout)| layout)
     }
 
+    /// The id in an object's header.
+    #[inline]
+    pub fn klass(&self, offset: usize) -> KlassId {
+        KlassId(self.memory.u32(offset + KLASS_OFFSET) >> KLASS_SHIFT)
+    }
+
     #[inline]
     pub fn holder_and_layout(&self, offset: usize) -> Result<&(HolderId, KlassLayout), String> {
-        let id = self.memory.u32(offset + KLASS_OFFSET) >> KLASS_SHIFT;
+        let KlassId(id) = self.klass(offset);
         let layout = (id as usize).checked_sub(1).and_then(|i| self.layouts.get(i));
         layout.ok_or_else(|| format!("the object at {offset:#x} has unknown class {id}"))
     }
 
-    /// What holds a class; `None` if its layout has not come yet.
+    /// What held a class when its layout came; `None` if that has not come yet.
     pub fn holder(&self, klass: KlassId) -> Option<HolderId> {
         let place = (klass.0 as usize).checked_sub(1)?;
         self.layouts.get(place).map(|(holder, _)| *holder)

@@ -18,7 +18,8 @@ pub enum Request {
     /// Once, first: the sizes of everything.
     Configure(HitGeometry),
     /// Layouts of the classes with ids `first..`, in order, with their holders; each id is sent once, before roots that
-    /// lead to objects of it.
+    /// lead to objects of it. Another class may get the id, with the same layout, another holder, and as little
+    /// permanent as the first.
     Layouts { first: u32, layouts: Vec<(HolderId, KlassLayout)> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
@@ -42,9 +43,9 @@ pub enum Request {
     FinishTracing,
     /// The next entries that were marked since tracing was finished, or since this was asked before.
     TakeMarked,
-    /// The next holders of classes of objects that were scanned in this cycle, each once. Answered with
-    /// [`Reply::Holders`].
-    TakeHolders,
+    /// The next classes that can be unloaded of objects that were scanned in this cycle, each once. Answered with
+    /// [`Reply::Classes`].
+    TakeClasses,
     /// Copy the objects left in `from` to `to`, and do not change the entries: the program still uses them, and itself
     /// moves the objects that it meets. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate`
     /// of the same group follows, unless it is given up.
@@ -119,9 +120,8 @@ pub enum Reply {
         more: bool,
         complete: bool,
     },
-    /// `classes` are those that mirrors stand for, and whose layouts have not come yet.
-    Holders {
-        holders: Vec<HolderId>,
+    /// Of objects, and those that mirrors stand for.
+    Classes {
         classes: Vec<KlassId>,
         more: bool,
     },
@@ -283,7 +283,7 @@ impl Request {
             Request::Strings { klass } => {
                 w.u8(17).u32(*klass);
             }
-            Request::TakeHolders => {
+            Request::TakeClasses => {
                 w.u8(18);
             }
         }
@@ -358,7 +358,7 @@ impl Request {
             15 => Request::CopyAhead(decode_job(&mut r)?),
             16 => Request::TakeMarked,
             17 => Request::Strings { klass: r.u32()? },
-            18 => Request::TakeHolders,
+            18 => Request::TakeClasses,
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -388,9 +388,8 @@ impl Reply {
                 w.list(entries.iter().map(|e| e.0));
             }
             Reply::Finished(tables) => tables.encode(w.u8(5)),
-            Reply::Holders { holders, classes, more } => {
-                w.u8(6).u8((*more).into()).list(holders.iter().map(|holder| holder.0));
-                w.list(classes.iter().map(|klass| klass.0));
+            Reply::Classes { classes, more } => {
+                w.u8(6).u8((*more).into()).list(classes.iter().map(|klass| klass.0));
             }
             Reply::Failed(why) => {
                 w.u8(3).bytes.extend_from_slice(beginning(why));
@@ -434,9 +433,8 @@ impl Reply {
             5 => Reply::Finished(TableBytes::decode(&mut r)?),
             6 => {
                 let more = r.bool()?;
-                let holders = r.list()?.into_iter().map(HolderId).collect();
                 let classes = r.list()?.into_iter().map(KlassId).collect();
-                Reply::Holders { holders, classes, more }
+                Reply::Classes { classes, more }
             }
             _ => return Err(Malformed("unknown reply")),
         };
@@ -687,7 +685,7 @@ mod tests {
             Request::TakeDiscovered,
             Request::FinishTracing,
             Request::TakeMarked,
-            Request::TakeHolders,
+            Request::TakeClasses,
             Request::Evacuate(job()),
             Request::CopyAhead(job()),
             Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2, 8]).unwrap()),
@@ -725,11 +723,7 @@ mod tests {
             Reply::Discovered { references: vec![d; 3], more: true },
             Reply::Marked { entries: vec![EntryIndex(7)], more: true, complete: false },
             Reply::Finished(tables),
-            Reply::Holders {
-                holders: vec![HolderId(1), HolderId(9)],
-                classes: vec![KlassId(7)],
-                more: true,
-            },
+            Reply::Classes { classes: vec![KlassId(7), KlassId(9)], more: true },
             Reply::Failed("why".into()),
         ] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));

@@ -7,12 +7,12 @@
 
 use super::Ghosts;
 use super::bits;
-use super::holders::SeenHolders;
 use super::objects::{Objects, SLOT_BYTES};
 use super::protocol::{Discovered, MoveOrder, Referents};
+use super::seen_classes::SeenClasses;
 use super::trace_order::{self, TraceOrder};
 use crate::hit::EntryIndex;
-use crate::object::layout::{KlassLayout, ReferenceKind};
+use crate::object::layout::{HolderId, KlassLayout, ReferenceKind};
 use crate::object::prefetch::Ahead;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ pub struct Tracer {
     found: Ahead<Found, AHEAD>,
     discovered: VecDeque<Discovered>,
     /// Of the classes of the objects whose sizes are counted.
-    pub holders: SeenHolders,
+    pub classes: SeenClasses,
     /// The entries that were marked since tracing was finished.
     late: Late,
     /// Bytes of marked objects by region of this server.
@@ -105,7 +105,7 @@ impl Tracer {
             coming: Ahead::default(),
             found: Ahead::default(),
             discovered: VecDeque::new(),
-            holders: SeenHolders::default(),
+            classes: SeenClasses::default(),
             late: Late::Unwanted,
             live_bytes: vec![0; objects.geometry.regions_per_server()],
             order: None,
@@ -153,7 +153,7 @@ impl Tracer {
         entries * size_of::<EntryIndex>()
             + self.slots.capacity() * size_of::<(usize, usize)>()
             + self.discovered.capacity() * size_of::<Discovered>()
-            + self.holders.bytes()
+            + self.classes.bytes()
     }
 
     /// Memory of the count of live bytes.
@@ -312,8 +312,8 @@ impl Tracer {
         Ok(())
     }
 
-    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, notes the holder of
-    /// its class, prefetches the bits of the entries that its last slots name, which are visited first, and continues
+    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, notes its
+    /// class if it can be unloaded, prefetches the bits of the entries that its last slots name, which are visited first, and continues
     /// with another object whose bits are in the cache.
     fn size(
         &mut self,
@@ -325,11 +325,14 @@ impl Tracer {
         o.check(entry, offset)?;
         let (holder, layout) = o.holder_and_layout(offset)?;
         let bytes = o.bytes(offset, layout)?;
-        self.holders.note(*holder);
+        if *holder != HolderId::PERMANENT {
+            self.classes.note(o.klass(offset));
+        }
         if let KlassLayout::Mirror { klass_id_at, .. } = layout
             && let Some(klass) = o.mirrored_klass(offset, *klass_id_at)?
+            && o.holder(klass) != Some(HolderId::PERMANENT)
         {
-            self.holders.note_mirrored(klass, o.holder(klass));
+            self.classes.note(klass);
         }
         let region = o.geometry.region_of(offset).0 as usize;
         let region = region - o.me * o.geometry.regions_per_server();

@@ -262,3 +262,28 @@ struct Record {
     /// Written in a pause, read in pauses; relaxed.
     is_retired: AtomicBool,
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_unloaded_class_goes_to_one_with_the_same_layout() {
+        let table = LayoutTable::new();
+        let array = |log2_bytes| KlassLayout::PrimitiveArray { base: 16, log2_bytes };
+        let (one, other) = (HolderId(1), HolderId(2));
+        let bytes = table.register_of(one, array(0));
+        table.retire(bytes);
+        assert!(table.is_retired(bytes) && table.holder(bytes) == one);
+        // Not released yet.
+        assert_ne!(table.register_of(other, array(0)), bytes);
+        table.release(bytes);
+        assert_ne!(table.register_of(other, array(3)), bytes);
+        // A permanent class has an id that is permanent.
+        assert_ne!(table.register(array(0)), bytes);
+        assert_eq!(table.register_of(other, array(0)), bytes);
+        assert!(!table.is_retired(bytes) && table.holder(bytes) == other);
+        assert_ne!(table.register_of(other, array(0)), bytes);
+        assert_eq!(table.count(), 6);
+    }
+}

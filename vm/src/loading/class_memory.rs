@@ -1,7 +1,7 @@
 //! `-XX:MaxMetaspaceSize`: how much the classes of a program may take.
 
 use super::out_of_memory;
-use crate::machine::JavaThread;
+use crate::machine::{JavaThread, Vm};
 use crate::runtime::{JResult, Klass};
 use gc::core::outcome::CollectCause;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ pub struct ClassMemory {
 /// `OutOfMemoryError: Metaspace`. A safepoint, and it may collect.
 pub fn reserve(t: &JavaThread, file_bytes: usize) -> JResult<usize> {
     let (memory, max_bytes) = (&t.vm.class_memory, t.vm.options.max_class_bytes);
-    if memory.used_bytes() + estimate(file_bytes) > memory.threshold(t) {
+    if memory.used_bytes() + estimate(file_bytes) > memory.threshold(t.vm) {
         collect(t);
     }
     let take = || match t.vm.heap.layouts().room() > ROOM_MIN {
@@ -49,22 +49,24 @@ fn collect(t: &JavaThread) {
         return;
     }
     t.vm.heap.collect(&t.mutator, CollectCause::ClassMemory);
-    // As much is free then as HotSpot's MinMetaspaceFreeRatio says.
-    let next = memory.used_bytes() / (100 - FREE_PERCENT) * 100;
-    memory.threshold.store(next.max(initial_threshold(t)), Ordering::Relaxed);
+    // Some collectors only begin a marking.
+    memory.set_threshold(t.vm);
     memory.is_collecting.store(false, Ordering::Relaxed);
 }
 
-fn initial_threshold(t: &JavaThread) -> usize {
-    t.vm.options.class_bytes_until_collection
-}
-
 impl ClassMemory {
-    fn threshold(&self, t: &JavaThread) -> usize {
+    fn threshold(&self, vm: &Vm) -> usize {
         match self.threshold.load(Ordering::Relaxed) {
-            0 => initial_threshold(t),
+            0 => vm.options.class_bytes_until_collection,
             set => set,
         }
+    }
+
+    /// From now on as much is free until the next collection as HotSpot's MinMetaspaceFreeRatio says.
+    pub(super) fn set_threshold(&self, vm: &Vm) {
+        let next = self.used_bytes() / (100 - FREE_PERCENT) * 100;
+        let next = next.max(vm.options.class_bytes_until_collection);
+        self.threshold.store(next, Ordering::Relaxed);
     }
 
     /// Counts one more class, if there is room for it: the bytes to [`give_back`](Self::give_back) when it goes.

@@ -73,6 +73,7 @@ pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId)
     for loader in loaders.values() {
         loader.defined.write().retain(|klass| !klass.holder.is_dead());
     }
+    vm.class_memory.set_threshold(vm);
     let ticket = jit::unload::unload(vm, world);
     vm.recorder.forget_unloaded();
     forget(vm, dead, Some(ticket));

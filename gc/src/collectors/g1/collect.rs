@@ -82,7 +82,7 @@ impl G1 {
         let is_zeal = cause == CollectCause::Zeal;
         let is_time = match is_zeal {
             true => self.pauses.load(Ordering::Relaxed) % ZEAL_PERIOD == 1,
-            false => policy.is_time_to_mark(tables),
+            false => cause == CollectCause::ClassMemory || policy.is_time_to_mark(tables),
         };
         let marks = is_time && self.marking.may_begin();
         let young_bytes = self.young_bytes();

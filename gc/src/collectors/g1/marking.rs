@@ -23,6 +23,7 @@ use crate::object::ObjectRef;
 use crate::object::codec::SlotCodec;
 use crate::object::layout::ReferenceKind;
 use crate::object::log::LogLevel;
+use crate::options::HeapOptions;
 use crate::threads::mutator::WorldStopped;
 use crate::threads::quiescence::Quiescence;
 use crate::threads::thread_data::ThreadData;
@@ -134,6 +135,12 @@ impl Marking {
         let holders = Arc::new(holders);
         *self.holders.lock() = holders.clone();
         holders
+    }
+
+    /// Whether it says which classes can be unloaded.
+    pub fn finds_dead_holders(&self, options: &HeapOptions) -> bool {
+        let HeapOptions { class_unloading, class_unloading_with_concurrent_mark, .. } = options;
+        *class_unloading && *class_unloading_with_concurrent_mark && self.elsewhere.is_none()
     }
 
     fn holders(&self) -> Arc<Holders> {

@@ -302,6 +302,10 @@ impl Collector for G1 {
             {
                 Scope::Young
             }
+            // A marking begins with a young pause. If one is running, it will do.
+            CollectCause::ClassMemory if self.marking.finds_dead_holders(&self.core.options) => {
+                Scope::Young
+            }
             _ => Scope::Full,
         };
         self.pause(m, cause, scope, &|| true);

@@ -394,12 +394,12 @@ impl Agents {
     pub fn take_holders(&self, holders: &Holders) -> Result<(), Lost> {
         let layouts = &self.core.layouts;
         for server in 0..self.count() {
-            // A holder is reported once, and one that a new class has once more.
-            let mut left = 2 * layouts.count() as usize;
+            // Each is reported once.
+            let mut left = layouts.count() as usize;
             loop {
-                match self.ask(server, Request::TakeHolders)? {
-                    Reply::Holders { holders: found, classes, more } => {
-                        let count = found.len() + classes.len();
+                match self.ask(server, Request::TakeClasses)? {
+                    Reply::Classes { classes, more } => {
+                        let count = classes.len();
                         let is_known = |klass: &KlassId| layouts.find(*klass).is_some();
                         if count > left || more && count == 0 || !classes.iter().all(is_known) {
                             stop_vm(&format!(
@@ -408,8 +408,9 @@ impl Agents {
                             ));
                         }
                         left -= count;
-                        let of_classes = classes.into_iter().map(|klass| layouts.holder(klass));
-                        found.into_iter().chain(of_classes).for_each(|one| holders.note(one));
+                        for klass in classes {
+                            holders.note(layouts.holder(klass));
+                        }
                         if !more {
                             break;
                         }
