@@ -84,15 +84,33 @@ pub fn fill_in(t: &JavaThread, throwable: Handle) {
     t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
 }
 
-/// What `Throwable.backtrace` is to hold for these frames, which are on the thread's stack. A safepoint.
-fn kept_alive(t: &JavaThread, array: Handle, frames: &[TraceFrame]) -> JResult<ObjectRef> {
+/// Keeps the classes of frames of another thread, which a stop of the world has shown, until the end of the current scope:
+/// that thread may leave them. `false`: it has, and one of them was unloaded. There has been an
+/// [`Unloading::hold`](crate::loading::unload::Unloading::hold) since before that stop. No safepoint.
+pub fn keep(t: &JavaThread, frames: &[TraceFrame]) -> bool {
+    let classes = classes_to_keep(frames);
+    let are_alive = classes.iter().all(|class| !class.holder.is_dead());
+    if are_alive {
+        crate::java::objects::mirrors_of_found(t, classes);
+    }
+    are_alive
+}
+
+/// A class of each holder that could die.
+fn classes_to_keep(frames: &[TraceFrame]) -> Vec<KlassRef> {
     let mut classes: Vec<KlassRef> = frames.iter().map(|frame| frame.method.holder).collect();
     classes.retain(|class| !class.holder.is_permanent());
+    classes.sort_unstable_by_key(|class| class.holder.id.0);
+    classes.dedup_by_key(|class| class.holder.id);
+    classes
+}
+
+/// What `Throwable.backtrace` is to hold for these frames, which are on the thread's stack. A safepoint.
+fn kept_alive(t: &JavaThread, array: Handle, frames: &[TraceFrame]) -> JResult<ObjectRef> {
+    let classes = classes_to_keep(frames);
     if classes.is_empty() {
         return Ok(array.get());
     }
-    classes.sort_unstable_by_key(|class| class.holder.id.0);
-    classes.dedup_by_key(|class| class.holder.id);
     let objects = t.vm.known.object_array();
     let kept = allocate::new_array(t, objects, classes.len() as i32 + 1)?;
     t.store_element(kept, 0, array.get());

@@ -98,9 +98,19 @@ extern "C" fn JVM_DumpThreads(env: Env, _class: jclass, threads: jobjectArray) -
     })
 }
 
-/// The stacks of some `Thread` objects at one moment, hidden frames included; `None` for those that do not run. A
-/// safepoint.
+/// The stacks of some `Thread` objects at one moment, hidden frames included; `None` for those that do not run. Their
+/// classes live until the end of the scope. A safepoint.
 pub fn capture(t: &JavaThread, wanted: &[Handle]) -> Vec<Option<Vec<TraceFrame>>> {
+    let _hold = t.vm.unloading.hold();
+    loop {
+        let stacks = capture_now(t, wanted);
+        if stacks.iter().flatten().all(|stack: &Vec<TraceFrame>| backtrace::keep(t, stack)) {
+            return stacks;
+        }
+    }
+}
+
+fn capture_now(t: &JavaThread, wanted: &[Handle]) -> Vec<Option<Vec<TraceFrame>>> {
     let mut stacks = vec![None; wanted.len()];
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
         t.vm.threads.for_each(&mut |thread| {

@@ -19,7 +19,7 @@ use gc::object::log::{LogLevel, LogLine};
 use gc::threads::mutator::WorldStopped;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The state of unloading of one VM.
 #[derive(Default)]
@@ -27,6 +27,17 @@ pub struct Unloading {
     dying: Mutex<Vec<Dying>>,
     /// Classes from class files that were unloaded so far. Relaxed: a figure.
     classes: AtomicU64,
+    /// Threads that look at classes which nothing else may keep: nothing is reclaimed meanwhile.
+    holds: AtomicUsize,
+}
+
+/// See [`Unloading::hold`].
+pub struct Hold<'a>(&'a Unloading);
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.0.holds.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// A dead holder that is not reclaimed.
@@ -40,6 +51,12 @@ struct Dying {
 }
 
 impl Unloading {
+    /// Classes that die from now on are not reclaimed before the result is dropped.
+    pub fn hold(&self) -> Hold<'_> {
+        self.holds.fetch_add(1, Ordering::AcqRel);
+        Hold(self)
+    }
+
     /// Classes that were unloaded so far, as HotSpot counts them: without array types. Any thread.
     pub fn classes(&self) -> u64 {
         self.classes.load(Ordering::Relaxed)
@@ -91,7 +108,7 @@ pub fn after_collection(vm: &'static Vm) {
     }
     // Without waiting: a pause may have begun on a thread that another one waits for.
     let Some(mut dying) = vm.unloading.dying.try_lock() else { return };
-    if dying.is_empty() {
+    if dying.is_empty() || vm.unloading.holds.load(Ordering::Acquire) > 0 {
         return;
     }
     let is_ready = |each: &mut Dying| {

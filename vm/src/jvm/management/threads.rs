@@ -126,17 +126,11 @@ fn describe(
     locks: Locks,
 ) -> JResult<Vec<Handle>> {
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-    let looker = || {
-        let threads = threads.clone();
-        Looker { seen: threads.iter().map(|_| None).collect(), threads, depth, locks }
-    };
-    let found = locks.synchronizers.then(|| synchronizers::held(t, looker())).flatten();
-    let (seen, held) = match found {
-        Some((looker, held)) => (looker.seen, held),
-        None => {
-            let mut looker = looker();
-            t.vm.heap.stop_world(Some(&t.mutator), &mut |_| looker.look(t));
-            (looker.seen, Vec::new())
+    let _hold = t.vm.unloading.hold();
+    let (seen, held) = loop {
+        let (seen, held) = look(t, &threads, depth, locks);
+        if seen.iter().flatten().all(|seen| interpreter::backtrace::keep(t, &seen.stack)) {
+            break (seen, held);
         }
     };
     let mut infos = Vec::new();
@@ -147,6 +141,25 @@ fn describe(
         });
     }
     Ok(infos)
+}
+
+/// What is to be seen of the threads at one moment, and the synchronizers held. A safepoint.
+fn look(
+    t: &JavaThread,
+    threads: &[Option<Handle>],
+    depth: usize,
+    locks: Locks,
+) -> (Vec<Option<Seen>>, @@HELD) {
+    let looker = || {
+        let threads = threads.to_vec();
+        Looker { seen: threads.iter().map(|_| None).collect(), threads, depth, locks }
+    };
+    if let Some((looker, held)) = locks.synchronizers.then(|| synchronizers::held(t, looker())).flatten() {
+        return (looker.seen, held);
+    }
+    let mut looker = looker();
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| looker.look(t));
+    (looker.seen, Vec::new())
 }
 
 /// The world is stopped: handles may be made, references in the heap may not be loaded.
