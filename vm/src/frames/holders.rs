@@ -5,8 +5,8 @@ use crate::machine::Vm;
 use gc::object::layout::HolderId;
 use gc::threads::mutator::WorldStopped;
 
-/// Visits the holders of the methods on all stacks, some of them several times, but not the permanent one. Of a compiled
-/// frame these are all holders that its code names: it may become frames of any method that was inlined.
+/// Visits the holders of the methods on all stacks, some of them several times, but not the permanent one. Of a
+/// compiled frame these are all holders that its code names: it may become frames of any method that was inlined.
 pub fn visit_holders_in_use(
     vm: &'static Vm,
     _world: &WorldStopped,

@@ -40,8 +40,8 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             return;
         }
     };
-    // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it names
-    // do not die in between.
+    // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it
+    // names do not die in between.
     let publishing = vm.jit.publishing.lock();
     if body.names_dead() {
         try_later(vm, task);

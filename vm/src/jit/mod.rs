@@ -15,8 +15,8 @@
 //! * [`code`](crate::runtime::code): the description of compiled code: safepoints by return address, side exits.
 //!   Its `cache`: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
-//!   [`sweep`]: freeing code; [`unload`]: that of classes that die. `MethodJit`, [`anchor`](crate::frames::anchor): the compiler's part of methods and
-//!   threads.
+//!   [`sweep`]: freeing code; [`unload`]: that of classes that die. [`compilations`]: those in progress. `MethodJit`,
+//!   [`anchor`](crate::frames::anchor): the compiler's part of methods and threads.
 //! * [`single`]: barriers one by one, for tests and benchmarks.
 //! * [`barrier_stubs`]: code that barriers share by a call instead of a copy at each place. [`executable`]: memory
 //!   for such code.
@@ -89,8 +89,8 @@ pub struct Jit {
     pub back_edge_step: u32,
     /// Code that nothing calls any more, but that may still be on stacks.
     retired: Mutex<Vec<&'static crate::runtime::code::installed::Installed>>,
-    /// Held by the threads that change the code which methods call: compiler threads, and in a stopped world the sweeper
-    /// and the collector. Nobody waits for a pause with it.
+    /// Held by the threads that change the code which methods call: compiler threads, and in a stopped world the
+    /// sweeper and the collector. Nobody waits for a pause with it.
     publishing: Mutex<()>,
     /// The cache has no room: all code that is not running is to be freed.
     is_full: AtomicBool,
@@ -122,7 +122,8 @@ impl Jit {
         })
     }
 
-    /// Whether no compilation can hold a pointer any more to what died before [`unload`](unload::unload) gave this ticket.
+    /// Whether no compilation can hold a pointer any more to what died before [`unload`](unload::unload) gave this
+    /// ticket.
     pub fn is_past(&self, ticket: compilations::Ticket) -> bool {
         self.queue.is_past(ticket)
     }

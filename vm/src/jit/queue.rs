@@ -108,8 +108,8 @@ impl Queue {
         }
     }
 
-    /// Drops the tasks of methods whose classes are dead. The ticket is past when no compilation can name them any more.
-    /// The world is stopped.
+    /// Drops the tasks of methods whose classes are dead. The ticket is past when no compilation can name them any
+    /// more. The world is stopped.
     pub(super) fn drop_dead(&self) -> Ticket {
         let mut state = self.state.lock();
         state.tasks.retain(|(task, done)| {

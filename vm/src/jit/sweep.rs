@@ -24,7 +24,8 @@ pub fn sweep(vm: &'static Vm) {
     });
 }
 
-/// Nothing enters these bodies any more. Frees those of which no frame is left; the others are retired, and freed later.
+/// Nothing enters these bodies any more. Frees those of which no frame is left; the others are retired, and freed
+/// later.
 pub(super) fn free(
     vm: &'static Vm,
     _world: &WorldStopped,

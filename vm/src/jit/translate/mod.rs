@@ -34,6 +34,7 @@ mod kind;
 mod locks;
 mod memory;
 mod method_handles;
+mod named;
 mod roots;
 mod rotate;
 mod safepoints;
@@ -45,7 +46,7 @@ mod unused;
 
 use crate::machine::Vm;
 use crate::runtime::code::body::{Body, InlineCache, Safepoint};
-use crate::runtime::{ClassHolder, KlassRef, MethodRef};
+use crate::runtime::{ClassHolder, MethodRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
@@ -663,36 +664,6 @@ impl<'f> Translator<'f> {
     /// The thread: in the pinned register.
     fn thread(&mut self) -> Value {
         self.b.ins().get_pinned_reg(types::I64)
-    }
-
-    /// Notes that code or description names a class, or a method, field or root slot of it: by address, by id, or by
-    /// something that is known of it now. To be called wherever such a thing enters the translation.
-    fn name(&mut self, klass: KlassRef) {
-        let holder = klass.holder;
-        if !holder.is_permanent() && !self.holders.contains(&holder) {
-            self.holders.push(holder);
-        }
-    }
-
-    /// The very class of an object is known.
-    fn know_class(&mut self, object: Value, klass: KlassRef) {
-        self.name(klass);
-        self.facts.set_class(object, klass.id);
-    }
-
-    fn klass_address(&mut self, klass: KlassRef) -> Value {
-        self.name(klass);
-        self.address(klass)
-    }
-
-    fn method_address(&mut self, method: MethodRef) -> Value {
-        self.name(method.holder);
-        self.address(method)
-    }
-
-    /// Of something that lives as long as the code; for classes and methods there are functions of their own.
-    fn address<T>(&mut self, of: *const T) -> Value {
-        self.b.ins().iconst(types::I64, of as i64)
     }
 
     /// The function that is being translated, as one to call.

@@ -149,12 +149,14 @@ fn look(
     threads: &[Option<Handle>],
     depth: usize,
     locks: Locks,
-) -> (Vec<Option<Seen>>, @@HELD) {
+) -> (Vec<Option<Seen>>, Vec<synchronizers::Held>) {
     let looker = || {
         let threads = threads.to_vec();
         Looker { seen: threads.iter().map(|_| None).collect(), threads, depth, locks }
     };
-    if let Some((looker, held)) = locks.synchronizers.then(|| synchronizers::held(t, looker())).flatten() {
+    if let Some((looker, held)) =
+        locks.synchronizers.then(|| synchronizers::held(t, looker())).flatten()
+    {
         return (looker.seen, held);
     }
     let mut looker = looker();

@@ -101,8 +101,8 @@ impl MethodJit {
         self.osr.store(std::ptr::from_ref(installed).cast_mut(), Ordering::Release);
     }
 
-    /// Takes code off the list; `false`: it is not there. `Jit::publishing` is held. Threads that have just found the code
-    /// may go on from it, until the next pause.
+    /// Takes code off the list; `false`: it is not there. `Jit::publishing` is held. Threads that have just found the
+    /// code may go on from it, until the next pause.
     pub fn remove_loop(&self, installed: &'static Installed) -> bool {
         let mut link = &self.osr;
         loop {
