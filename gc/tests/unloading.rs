@@ -524,6 +524,43 @@ fn nothing_is_unloaded_where_that_is_switched_off() {
     });
 }
 
+/// A holder that is not in use when a marking begins, and is when it ends.
+#[test]
+fn what_is_in_use_at_the_end_stays() {
+    let is_wanted = |kind: Configuration| {
+        let is_g1 = kind.collector.is_g1() && kind.collector != CollectorKind::Semeru;
+        kind.uses_table() || kind.collector.is_shenandoah() || is_g1
+    };
+    for_each_world(
+        "late",
+        1,
+        is_wanted,
+        |_| (),
+        |kind, world| {
+            let (vm, thread) = (world.vm, world.thread);
+            let (holders, barriers) = (&vm.binding.holders, vm.heap.barriers());
+            let [first, second] = [(); 2].map(|()| holders.make(vm, 1));
+            let object = thread.new_held(vm, second.classes, 1).0;
+            barriers.store_root(&thread.m, &first.slots[0], object);
+            world.end();
+            // Everything is old after that.
+            world.collect(CollectCause::LastDitch);
+            [&first, &second].iter().for_each(|holder| holders.leave(holder.id));
+            holders.enter_soon(first.id);
+            match kind.collector.is_g1() {
+                true => mark(world),
+                false => world.collect(CollectCause::SystemGc),
+            }
+            assert_eq!(holders.loaded(), [first.id.0, second.id.0]);
+            let object = barriers.load_root(&thread.m, &first.slots[0]);
+            assert_eq!(object.klass(), second.classes.plain);
+            holders.leave(first.id);
+            world.collect(CollectCause::LastDitch);
+            assert_eq!(holders.loaded(), []);
+        },
+    );
+}
+
 /// It is not copied, so a nursery's is still young when tracing begins.
 #[test]
 fn what_a_pinned_object_uses_stays() {

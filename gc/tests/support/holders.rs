@@ -41,6 +41,8 @@ pub struct TestHolders {
     loaded: Mutex<BTreeMap<u32, Arc<TestHolder>>>,
     /// How often each is in use.
     in_use: Mutex<BTreeMap<u32, usize>>,
+    /// In use from the end of the pause on that asks next.
+    soon_in_use: Mutex<Option<HolderId>>,
     /// How often collectors had this VM unload.
     pub unloadings: AtomicUsize,
 }
@@ -70,6 +72,11 @@ impl TestHolders {
         let count = in_use.get_mut(&id.0).expect("a holder in use");
         *count -= 1;
         in_use.retain(|_, count| *count > 0);
+    }
+
+    /// It is in use once more when the next marking has begun.
+    pub fn enter_soon(&self, id: HolderId) {
+        *self.soon_in_use.lock().unwrap() = Some(id);
     }
 
     /// The holder of a class, which must live.
@@ -108,6 +115,9 @@ impl TestHolders {
     pub fn visit_in_use(&self, visit: &mut dyn FnMut(HolderId)) {
         let in_use: Vec<_> = self.in_use.lock().unwrap().keys().copied().collect();
         in_use.into_iter().map(HolderId).for_each(visit);
+        if let Some(id) = self.soon_in_use.lock().unwrap().take() {
+            self.enter(id);
+        }
     }
 
     pub fn unload(&self, layouts: &LayoutTable, is_alive: &dyn Fn(HolderId) -> bool) {
