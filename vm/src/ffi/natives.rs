@@ -73,6 +73,18 @@ impl Natives {
         linked
     }
 
+    /// Frees what `set` has made for a method.
+    ///
+    /// # Safety
+    /// The method is about to be freed: nothing calls it any more.
+    pub(crate) unsafe fn free(method: MethodRef) {
+        let linked = method.native.swap(std::ptr::null_mut(), Ordering::AcqRel).cast::<Linked>();
+        if !linked.is_null() {
+            // SAFETY: `set` leaked the box, and by the contract nobody else has the pointer.
+            drop(unsafe { Box::from_raw(linked) });
+        }
+    }
+
     /// Forgets the implementation (`UnregisterNatives`): it is looked for again at the next call.
     pub(crate) fn unset(method: MethodRef) {
         method.native.store(std::ptr::null_mut(), Ordering::Release);

@@ -10,6 +10,7 @@
 //! over it need their layouts.
 
 use super::modules::NamedModule;
+use crate::ffi::natives::Natives;
 use crate::jit::{self, compilations::Ticket};
 use crate::machine::Vm;
 use crate::runtime::code::quick;
@@ -151,6 +152,7 @@ unsafe fn reclaim(vm: &Vm, dying: Dying) {
         for klass in std::mem::take(&mut *holder.classes.lock()) {
             for method in klass.methods() {
                 quick::free(method);
+                Natives::free(method);
                 drop(boxed(*method));
             }
             klass.fields().iter().for_each(|field| drop(boxed(*field)));
