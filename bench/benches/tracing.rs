@@ -14,7 +14,7 @@ use clap::Parser;
 use gc::agent::protocol::{MoveOrder, Reply, Request};
 use gc::agent::{Agent, AgentMemory, Message, Termination};
 use gc::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_ENTRIES, TABLET_WORDS, TabletId};
-use gc::object::layout::{KlassLayout, ReferenceKind};
+use gc::object::layout::{HolderId, KlassLayout, ReferenceKind};
 use gc::object::{
     ARRAY_BASE_MIN, ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, VALUE_OFFSET,
     align_object,
@@ -78,7 +78,8 @@ impl World {
         let refs = SLOTS.into();
         let bytes = NODE_BYTES as u32;
         let node = KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong };
-        let layouts = vec![node, KlassLayout::ObjectArray { base: ARRAY_BASE_MIN as u32 }];
+        let array = KlassLayout::ObjectArray { base: ARRAY_BASE_MIN as u32 };
+        let layouts = [node, array].map(|layout| (HolderId::PERMANENT, layout)).to_vec();
         world.ask_all(&Request::Layouts { first: 1, layouts });
         world
     }

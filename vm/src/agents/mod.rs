@@ -121,7 +121,7 @@ impl Class {
         let package = self.name.map(|name| package_of(name.bytes()));
         let module = package.map(|package| t.vm.modules.of_package(self.loader, package));
         let module = match module {
-            Some(ModuleRef::Named(module)) => t.load_root(&module.object),
+            Some(ModuleRef::Named(module)) => t.load_root(module.object),
             _ => ObjectRef::NULL,
         };
         let is_being_redefined = ObjectRef::NULL;
