@@ -65,6 +65,7 @@ pub mod osr;
 pub mod perf_map;
 pub mod policy;
 pub mod queue;
+pub mod requests;
 pub mod single;
 pub mod string_kernels;
 pub mod stubs;
