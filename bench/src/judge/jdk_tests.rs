@@ -6,7 +6,7 @@
 //! 4. jtreg runs the same files on a `JAVA_HOME` of our VM. The summary counts, by folder, those of the tests that
 //!    HotSpot passes that ours passes; a file has the others with the reasons.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub struct Options {
     /// Tests may take this many times as long as they say
     #[arg(long, default_value_t = 2.0)]
     timeout_factor: f64,
-    /// Time limit of the tests of one folder on one VM, in minutes
+    /// Time limit of the tests of the library, and of those of HotSpot, on one VM, in minutes
     #[arg(long, default_value_t = 240)]
     limit: u64,
     /// Print the files that would be run, if the sources are there, and end
@@ -123,18 +123,40 @@ impl Session<'_> {
         Ok(Session { options, jdk, sources, hotspot_log, home, _scratch: scratch })
     }
 
+    /// Runs the files of all folders, and prints the counts of each. One run of jtreg serves all folders of a suite: it
+    /// takes long to begin.
     fn judge(&self, drawn: &[(&str, Vec<String>)]) -> io::Result<bool> {
         let results = &self.options.results;
         fs::create_dir_all(results)?;
         let own_log = results.join(format!("{}.jsonl", self.options.gc));
         File::create(&own_log)?;
+        let files: Vec<&String> = drawn.iter().flat_map(|(_, files)| files).collect();
+        let known = outcomes(&self.hotspot_log);
+        let missing: Vec<_> = files.iter().filter(|file| !known.contains_key(**file)).collect();
+        eprintln!("{} files, {} to run on HotSpot", files.len(), missing.len());
+        self.run(missing.into_iter().copied(), &self.jdk.home, &self.hotspot_log)?;
+        let hotspot = outcomes(&self.hotspot_log);
+        let passes = |file: &&String| {
+            hotspot.get(*file).is_some_and(|tests| tests.iter().any(|test| test.passed))
+        };
+        let to_run: Vec<_> = files.into_iter().filter(passes).collect();
+        eprintln!("{} files to run on {}", to_run.len(), self.options.gc);
+        let is_complete = self.run(to_run.into_iter(), &self.home, &own_log)?;
+        let own = outcomes(&own_log);
         let failures = results.join(format!("{}-failures.txt", self.options.gc));
-        let mut file = File::create(&failures)?;
-        let mut sum = Counts::default();
+        let (mut list, mut sum) = (File::create(&failures)?, Counts::default());
         for (folder, files) in drawn {
-            let (counts, lines) = self.judge_folder(folder, files, &own_log)?;
+            let mut counts = Counts::default();
+            for file in files {
+                let of_file = own.get(file).map_or(&[][..], Vec::as_slice);
+                for expected in hotspot.get(file).into_iter().flatten().filter(|test| test.passed) {
+                    let outcome = of_file.iter().find(|outcome| outcome.id == expected.id);
+                    if let Some(problem) = counts.add(outcome, is_complete) {
+                        writeln!(list, "{}  {problem}", expected.id)?;
+                    }
+                }
+            }
             counts.print(folder);
-            file.write_all(lines.as_bytes())?;
             sum.hotspot += counts.hotspot;
             sum.passed += counts.passed;
             sum.unfit += counts.unfit;
@@ -144,53 +166,13 @@ impl Session<'_> {
         Ok(sum.passed + sum.unfit == sum.hotspot)
     }
 
-    /// Counts, and a line for each test that HotSpot alone passes.
-    fn judge_folder(
-        &self,
-        folder: &str,
-        files: &[String],
-        own_log: &Path,
-    ) -> io::Result<(Counts, String)> {
-        let known = outcomes(&self.hotspot_log);
-        let is_known = |file: &&String| known.contains_key(file_of(file));
-        let missing: Vec<&String> = files.iter().filter(|file| !is_known(file)).collect();
-        eprintln!("{folder}: {} files, {} to run on HotSpot", files.len(), missing.len());
-        self.run(&missing, &self.jdk.home, &self.hotspot_log)?;
-        let known = outcomes(&self.hotspot_log);
-        let of_files = files.iter().filter_map(|file| known.get(file_of(file)));
-        let expected: BTreeMap<&str, &Outcome> = of_files
-            .flatten()
-            .filter(|outcome| outcome.passed)
-            .map(|outcome| (outcome.id.as_str(), outcome))
-            .collect();
-        // Only files of which something is to be seen.
-        let wanted = |file: &&String| {
-            expected.keys().any(|id| file_of(id) == file_of(file))
-        };
-        let to_run: Vec<&String> = files.iter().filter(wanted).collect();
-        eprintln!("{folder}: {} files to run on {}", to_run.len(), self.options.gc);
-        let is_complete = self.run(&to_run, &self.home, own_log)?;
-        let own = outcomes(own_log);
-        let own: HashMap<&str, &Outcome> =
-            own.values().flatten().map(|outcome| (outcome.id.as_str(), outcome)).collect();
-        let mut counts = Counts { hotspot: expected.len(), ..Counts::default() };
-        let mut lines = String::new();
-        for id in expected.keys() {
-            match own.get(id) {
-                Some(outcome) if outcome.passed => counts.passed += 1,
-                Some(outcome) => lines += &format!("{id}  {}\n", outcome.error),
-                None if is_complete => {
-                    counts.unfit += 1;
-                    lines += &format!("{id}  not begun: it requires what this VM does not have\n");
-                }
-                None => lines += &format!("{id}  not reached in time\n"),
-            }
-        }
-        Ok((counts, lines))
-    }
-
     /// Runs files on the JDK at `home` and appends the outcomes to `log`. False: there was not enough time.
-    fn run(&self, files: &[&String], home: &Path, log: &Path) -> io::Result<bool> {
+    fn run<'f>(
+        &self,
+        files: impl Iterator<Item = &'f String> + Clone,
+        home: &Path,
+        log: &Path,
+    ) -> io::Result<bool> {
         let options = self.options;
         let jtreg = Jtreg {
             jdk: &self.jdk,
@@ -201,8 +183,8 @@ impl Session<'_> {
         };
         let mut is_complete = true;
         for suite in SUITES {
-            let below = |file: &&String| Some(file.strip_prefix(suite)?.strip_prefix('/')?);
-            let tests: Vec<&str> = files.iter().filter_map(|file| below(&file)).collect();
+            let below = files.clone().filter_map(|file| file.strip_prefix(suite));
+            let tests: Vec<&str> = below.filter_map(|rest| rest.strip_prefix('/')).collect();
             if tests.is_empty() {
                 continue;
             }
@@ -219,6 +201,21 @@ impl Session<'_> {
 }
 
 impl Counts {
+    /// Counts a test that HotSpot passes, with its outcome on our VM; what to say of it, if it did not pass.
+    fn add<'o>(&mut self, outcome: Option<&'o Outcome>, is_complete: bool) -> Option<&'o str> {
+        self.hotspot += 1;
+        match outcome {
+            Some(outcome) if outcome.passed => self.passed += 1,
+            Some(outcome) => return Some(&outcome.error),
+            None if is_complete => {
+                self.unfit += 1;
+                return Some("not begun: it requires what this VM does not have");
+            }
+            None => return Some("not reached in time"),
+        }
+        None
+    }
+
     fn print(&self, name: &str) {
         let fit = self.hotspot - self.unfit;
         let share = 100.0 * self.passed as f64 / fit.max(1) as f64;

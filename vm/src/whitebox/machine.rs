@@ -68,8 +68,7 @@ fn features(cpuinfo: &str, processors: usize) -> String {
     let known = FEATURES.iter().filter(|(flag, _)| flags.contains(flag));
     let names: String = known.map(|(_, name)| format!(", {name}")).collect();
     format!(
-        "(initial active {processors}) (1 cores per cpu, 1 threads per core) family {} model {} stepping {} \
-         microcode {}{names}",
+        "({processors} cores per cpu, 1 threads per core) family {} model {} stepping {} microcode {}{names}",
         field("cpu family"),
         field("model"),
         field("stepping"),
@@ -82,7 +81,6 @@ const FEATURES: &[(&str, &str)] = &[
     ("cx8", "cx8"),
     ("cmov", "cmov"),
     ("fxsr", "fxsr"),
-    ("ht", "ht"),
     ("mmx", "mmx"),
     ("3dnowprefetch", "3dnowpref"),
     ("sse", "sse"),
@@ -116,7 +114,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("fma", "fma"),
     ("clflush", "clflush"),
     ("clflushopt", "clflushopt"),
-    ("clwb", "clwb"),
+    ("hypervisor", "hv"),
 ];
 
 #[cfg(test)]
