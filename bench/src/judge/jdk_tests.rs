@@ -190,10 +190,11 @@ impl Session<'_> {
             }
             let mut file = OpenOptions::new().create(true).append(true).open(log)?;
             let mut lines = String::new();
-            is_complete &= jtreg.run(&self.sources.root.join(suite), &tests, home, &mut |outcome| {
-                let line = serde_json::to_string(&outcome);
-                lines += &(line.expect("an outcome is plain text and numbers") + "\n");
-            })?;
+            is_complete &=
+                jtreg.run(&self.sources.root.join(suite), &tests, home, &mut |outcome| {
+                    let line = serde_json::to_string(&outcome);
+                    lines += &(line.expect("an outcome is plain text and numbers") + "\n");
+                })?;
             file.write_all(lines.as_bytes())?;
         }
         Ok(is_complete)
@@ -220,7 +221,9 @@ impl Counts {
         let fit = self.hotspot - self.unfit;
         let share = 100.0 * self.passed as f64 / fit.max(1) as f64;
         let (passed, unfit) = (self.passed, self.unfit);
-        println!("{name:24} {passed:5} of {fit:5}  {share:5.1} %  (and {unfit} that require other things)");
+        println!(
+            "{name:24} {passed:5} of {fit:5}  {share:5.1} %  (and {unfit} that require other things)"
+        );
     }
 }
 
@@ -372,7 +375,9 @@ mod tests {
     #[test]
     fn a_test_has_the_tag_in_a_comment() {
         assert!(is_test("/*\n * @test\n */") && is_test("/* @test id=a") && is_test("# @test\n"));
-        assert!(!is_test("/* no @test */") && !is_test("import org.testng.annotations.Test;\n@Test"));
+        assert!(
+            !is_test("/* no @test */") && !is_test("import org.testng.annotations.Test;\n@Test")
+        );
         assert!(!is_test(" * @testng\n"));
     }
 

@@ -24,7 +24,11 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("DefineModule", "", Native::C(define_module as *const () as *const libc::c_void)),
     entry("AddModuleExports", "", Native::C(export as *const () as *const libc::c_void)),
     entry("AddReadsModule", "", Native::C(add_read as *const () as *const libc::c_void)),
-    entry("AddModuleExportsToAll", "", Native::C(export_to_all as *const () as *const libc::c_void)),
+    entry(
+        "AddModuleExportsToAll",
+        "",
+        Native::C(export_to_all as *const () as *const libc::c_void),
+    ),
     entry(
         "AddModuleExportsToAllUnnamed",
         "",

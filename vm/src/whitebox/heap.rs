@@ -146,6 +146,8 @@ fn start_marking(t: &JavaThread, _args: Arguments) -> JResult<u64> {
 fn g1(t: &JavaThread) -> JResult<()> {
     match CollectorKind::of_switch("G1") == Some(t.vm.options.heap.collector) {
         true => Ok(()),
-        false => errors::fail(t, "java/lang/UnsupportedOperationException", "G1 is not the collector"),
+        false => {
+            errors::fail(t, "java/lang/UnsupportedOperationException", "G1 is not the collector")
+        }
     }
 }

@@ -36,7 +36,8 @@ static CLOSED: &[NativeTable] = &[
 ];
 
 /// As in HotSpot, registering succeeds, and all else is missing.
-const REGISTRATION: &[NativeEntry] = &[entry("registerNatives", "()V", Native::Direct(|_, _| Ok(0)))];
+const REGISTRATION: &[NativeEntry] =
+    &[entry("registerNatives", "()V", Native::Direct(|_, _| Ok(0)))];
 
 const CLASS: &str = "jdk/test/whitebox/WhiteBox";
 const OLD_CLASS: &str = "sun/hotspot/WhiteBox";
