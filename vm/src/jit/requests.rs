@@ -4,7 +4,44 @@ use super::{compile, policy, stubs};
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::MethodRef;
 use crate::runtime::code::compiled::State;
+use crate::runtime::code::quick;
+use parking_lot::RwLock;
 use std::sync::atomic::Ordering;
+
+/// Methods that are to be inlined everywhere, or nowhere. Any thread.
+#[derive(Default)]
+pub struct InliningRules {
+    forced: RwLock<Vec<MethodRef>>,
+    forbidden: RwLock<Vec<MethodRef>>,
+}
+
+impl InliningRules {
+    pub fn forces(&self, method: MethodRef) -> bool {
+        self.forced.read().contains(&method)
+    }
+
+    pub fn forbids(&self, method: MethodRef) -> bool {
+        self.forbidden.read().contains(&method)
+    }
+
+    /// Code that is compiled from now on has the method inlined, or no longer so. Whether it was so before.
+    pub fn force(&self, method: MethodRef, is_forced: bool) -> bool {
+        change(&self.forced, method, is_forced)
+    }
+
+    /// The same, never to be inlined.
+    pub fn forbid(&self, method: MethodRef, is_forbidden: bool) -> bool {
+        change(&self.forbidden, method, is_forbidden)
+    }
+}
+
+fn change(list: &RwLock<Vec<MethodRef>>, method: MethodRef, is_in: bool) -> bool {
+    let mut list = list.write();
+    let was_in = list.contains(&method);
+    list.retain(|other| *other != method);
+    list.extend(is_in.then_some(method));
+    was_in
+}
 
 /// Whether calls of the method, or jumps in it, enter code.
 pub fn is_compiled(vm: &Vm, method: MethodRef, is_loop: bool) -> bool {
@@ -35,10 +72,14 @@ pub fn is_queued(method: MethodRef) -> bool {
     [method.jit.state(), method.jit.loop_state()].contains(&State::Queued)
 }
 
-/// Has the method compiled, or one of its loops, as if it were hot. False: it cannot be.
+/// Has the method compiled, or one of its loops, as if it were hot. Its class is linked. False: it cannot be.
 pub fn compile(t: &JavaThread, method: MethodRef, loop_bci: Option<u16>) -> bool {
     if !is_compilable(t.vm, method, loop_bci.is_some()) {
         return false;
+    }
+    // It may never have been called.
+    if !quick::is_prepared(method) {
+        quick::prepare(method);
     }
     match loop_bci {
         None => t.vm.jit.hot(t, method),

@@ -3,7 +3,7 @@
 use crate::ffi::registry::{Arguments, Native, NativeEntry, entry};
 use crate::java::reflect;
 use crate::jit::requests;
-use crate::loading::errors;
+use crate::loading::{errors, link};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, MethodRef};
 use classfile::symbol::Symbol;
@@ -18,6 +18,8 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("enqueueInitializerForCompilation0", "", Native::Direct(compile_initializer)),
     entry("makeMethodNotCompilable0", "", Native::Direct(exclude)),
     entry("clearMethodState0", "", Native::Direct(reset)),
+    entry("testSetDontInlineMethod0", "", Native::Direct(forbid_inlining)),
+    entry("testSetForceInlineMethod0", "", Native::Direct(force_inlining)),
     entry("deoptimizeMethod0", "", Native::Direct(discard)),
     entry("deoptimizeAll", "", Native::Direct(discard_all)),
 ];
@@ -59,6 +61,7 @@ fn compile(t: &JavaThread, args: Arguments) -> JResult<u64> {
     if !(1..=requests::highest_level(t.vm)).contains(&level) {
         return Ok(0);
     }
+    link::link(t, method.holder)?;
     Ok(u64::from(requests::compile(t, method, u16::try_from(bci).ok())))
 }
 
@@ -70,6 +73,9 @@ fn compile_initializer(t: &JavaThread, args: Arguments) -> JResult<u64> {
     }
     let klass = t.klass_of_mirror(class);
     let (name, descriptor) = (Symbol::of("<clinit>"), Symbol::of("()V"));
+    if klass.instance().is_some() {
+        link::link(t, klass)?;
+    }
     let method = klass.declared_method(name, descriptor);
     Ok(u64::from(method.is_some_and(|method| requests::compile(t, method, None))))
 }
@@ -84,6 +90,18 @@ fn exclude(t: &JavaThread, args: Arguments) -> JResult<u64> {
 fn reset(t: &JavaThread, args: Arguments) -> JResult<u64> {
     requests::reset(t.vm, method(t, args)?);
     Ok(0)
+}
+
+/// `testSetDontInlineMethod0(method, value)`: the value before.
+fn forbid_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let method = method(t, args)?;
+    Ok(u64::from(t.vm.jit.inlining_rules.forbid(method, args.boolean(2))))
+}
+
+/// `testSetForceInlineMethod0(method, value)`: the value before.
+fn force_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let method = method(t, args)?;
+    Ok(u64::from(t.vm.jit.inlining_rules.force(method, args.boolean(2))))
 }
 
 /// `deoptimizeMethod0(method, isOsr)`: how many bodies are not entered any more.
