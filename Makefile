@@ -101,7 +101,8 @@ graph: build ## A million live objects, ten times the heap, 20 times at each sha
 	$(RELEASE)/judge conformance --programs workloads/graph --heap 128m --zeal '' \
 	  --local-memory 100%,50%,25%,13% --repeat $(or $(REPEAT),20) --jobs 1
 
-jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--gc mako java/util')
+jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--number 15 --gc mako jdk/java/util')
+	@$(call install,jtreg7)
 	$(RELEASE)/judge jdk-tests $(ARGS)
 
 bench-interp: build ## Compare the interpreter with HotSpot's and with Zero

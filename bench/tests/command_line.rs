@@ -114,41 +114,30 @@ fn the_main_thread_has_the_stack_that_was_asked_for() {
     assert!(main > 1_000_000 && main * 10 > other * 9, "main {main}, another thread {other}");
 }
 
-/// The list is that of an earlier run: to print it, nothing is downloaded, compiled or run.
+/// To print the sample, nothing is downloaded, compiled or run.
 #[test]
 fn jdk_tests_are_listed_without_preparation() {
     let cache = Scratch::new("jdk-tests-list").unwrap();
-    let list = || {
+    let list = |arguments: &[&str]| {
         let mut command = Command::new(program("judge"));
-        command.args(["jdk-tests", "--list", "lang"]).env("XDG_CACHE_HOME", cache.path());
-        let output = command.output().unwrap();
+        command.args(["jdk-tests", "--list"]).args(arguments);
+        let output = command.env("XDG_CACHE_HOME", cache.path()).output().unwrap();
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
     };
-    assert_eq!(list(), (false, String::new()), "nothing was downloaded");
+    assert_eq!(list(&["jdk/java/lang"]), (false, String::new()), "nothing was downloaded");
     let folder = cache.path().join("farheap");
-    let tests = folder.join("jdk-source/test");
-    let empty = ["io", "nio", "math", "text", "time"].map(|name| format!("jdk/java/{name}"));
-    for name in empty.iter().map(String::as_str).chain(["hotspot/jtreg/runtime"]) {
-        std::fs::create_dir_all(tests.join(name)).unwrap();
-    }
-    for name in ["lang/Passes", "lang/Fails", "lang/Unknown", "util/Passes"] {
-        let source = tests.join(format!("jdk/java/{name}.java"));
+    let sources = folder.join("jdk-test-sources");
+    for name in ["A", "B", "C", "Helper"] {
+        let source = sources.join(format!("test/jdk/java/lang/{name}.java"));
         std::fs::create_dir_all(source.parent().unwrap()).unwrap();
-        std::fs::write(source, "/* @test */ class T { public static void main(String[] a) {} }")
-            .unwrap();
+        let text = if name == "Helper" { "class Helper {}" } else { "/* @test */ class T {}" };
+        std::fs::write(source, text).unwrap();
     }
-    std::fs::write(folder.join("jdk-source/VERSION"), "17.0.0").unwrap();
-    assert_eq!(list(), (false, String::new()), "nothing was run");
-    let version = Jdk::find().unwrap().version;
-    let name = format!("jdk-tests-hotspot-{version}-17.0.0.jsonl").replace('/', "_");
-    let outcome = |id: &str, passed: bool| {
-        format!("{{\"id\":\"jdk/java/{id}\",\"passed\":{passed},\"error\":\"\",\"wall_ms\":1}}\n")
-    };
-    let log =
-        [outcome("lang/Passes", true), outcome("lang/Fails", false), outcome("util/Passes", true)];
-    std::fs::write(folder.join(&name), log.concat()).unwrap();
-    assert_eq!(list(), (true, "jdk/java/lang/Passes\n".to_string()));
-    let made: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(made.len(), 2, "{made:?}");
+    std::fs::write(sources.join("VERSION"), "17.0.0").unwrap();
+    let all = ["A", "B", "C"].map(|name| format!("jdk/java/lang/{name}.java\n")).concat();
+    assert_eq!(list(&["jdk/java/lang"]), (true, all.clone()));
+    let (_, drawn) = list(&["jdk/java/lang", "--number", "2", "--seed", "7"]);
+    assert_eq!(list(&["jdk/java/lang", "--number", "2", "--seed", "7"]), (true, drawn.clone()));
+    assert!(drawn.lines().count() == 2 && drawn.lines().all(|line| all.contains(line)), "{drawn}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }

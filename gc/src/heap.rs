@@ -240,6 +240,16 @@ impl Heap {
         self.collector.unpin(object);
     }
 
+    /// Whether the collector counts an object among the old ones. By a running mutator.
+    pub fn is_old(&self, object: ObjectRef) -> bool {
+        self.collector.is_old(object)
+    }
+
+    /// As [`Collector::is_marking`].
+    pub fn is_marking(&self) -> bool {
+        self.collector.is_marking()
+    }
+
     /// Whether no page of the heap is ever remote: then native code, and system calls that it makes, may use
     /// the addresses of pinned objects.
     pub fn is_all_local(&self) -> bool {

@@ -14,6 +14,7 @@
 //! * [`diagnostics`]: attaching tools, diagnostic commands, heap dumps.
 //! * [`jvm`]: the `JVM_*` functions that the JDK's libraries import. [`jni`]: the JNI function table.
 //! * [`natives`]: native methods that the VM itself provides (Unsafe, ...).
+//! * [`whitebox`]: what the OpenJDK's tests ask of a VM.
 //! * [`boot`]: the class image, start-up order, the create-VM entry points.
 //!
 //! A module imports from those above it in this list only, `machine` excepted (`docs/design/overview.md`).
@@ -45,3 +46,4 @@ pub mod options;
 mod recorder;
 mod runtime;
 pub mod threads;
+mod whitebox;

@@ -1,190 +1,147 @@
-//! Which of the JDK's regression tests can be judged without its test harness, and how each runs.
-//!
-//! Selected is a file with a `@test` description and a `main` method that needs nothing but itself:
-//! no `@library`, `@build`, `@compile`, no access to a package that its module does not export, no
-//! other harness, no security policy file. Its first `@run main` line is the one that is run.
-//!
-//! Options that steer HotSpot's own compilers, collectors and logging are dropped, for HotSpot too:
-//! a test whose point they are then does not belong to HotSpot's list, or passes for its Java part.
+//! jtreg, the harness of the OpenJDK's tests. It runs on HotSpot, and starts the VM under test as its `java`.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// One selected test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
-    /// The path below `test/` without extension, such as `jdk/java/lang/String/Chars`.
+use serde::{Deserialize, Serialize};
+
+use crate::harness::process::{self, End};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::Jdk;
+
+/// What all runs have in common.
+pub struct Jtreg<'a> {
+    pub jdk: &'a Jdk,
+    /// Tests that run at a time.
+    pub jobs: usize,
+    /// Tests may take this many times as long as they say.
+    pub timeout_factor: f64,
+    /// Of tests of the class library that do not state one.
+    pub heap: String,
+    /// Of one run of all tests of a suite.
+    pub limit: Duration,
+}
+
+/// The result of one test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Such as `jdk/java/lang/String/Chars.java`, with `#name` where a file has several tests.
     pub id: String,
-    pub source: PathBuf,
-    pub options: Vec<String>,
-    pub main_class: String,
-    pub args: Vec<String>,
+    pub passed: bool,
+    /// jtreg's words; empty if it passed.
+    pub error: String,
+    pub wall_ms: u64,
 }
 
-impl Test {
-    /// Reads the description in `source`, a file at `path` below the folder `root`. `None`: it is
-    /// no test, or not one that is selected.
-    pub fn parse(root: &Path, path: &Path, source: &str) -> Option<Test> {
-        let id = path.strip_prefix(root).ok()?.with_extension("").display().to_string();
-        let has_main = source.contains("void main(");
-        let tags = tags(source);
-        if !has_main || !tags.iter().any(|(tag, _)| tag == "test") {
-            return None;
+impl Jtreg<'_> {
+    /// Runs the tests of files below a suite, such as `test/jdk`, on the JDK at `home`. Each that ends, or that jtreg
+    /// cannot begin, has an outcome; none have those that do not fit this VM (`@requires`), are for people only, or are
+    /// known to be broken. True: jtreg came to the end.
+    pub fn run(
+        &self,
+        suite: &Path,
+        tests: &[&str],
+        home: &Path,
+        told: &mut dyn FnMut(Outcome),
+    ) -> io::Result<bool> {
+        let scratch = Scratch::new("jtreg")?;
+        let (work, list) = (scratch.folder("work")?, scratch.path().join("tests"));
+        let lines = tests.iter().map(|test| format!("{}\n", suite.join(test).display()));
+        fs::write(&list, lines.collect::<String>())?;
+        let mut command = self.jdk.java();
+        command.arg("-jar").arg(JAR);
+        // Not what a tester has to judge, and not what the list of known problems names.
+        command.args(["-agentvm", "-automatic", "-ignore:quiet", "-verbose:summary", "-noreport"]);
+        command.arg(format!("-exclude:{}", suite.join("ProblemList.txt").display()));
+        command.arg(format!("-concurrency:{}", self.jobs));
+        command.arg(format!("-timeoutFactor:{}", self.timeout_factor));
+        command.arg(format!("-workDir:{}", work.display()));
+        command.arg(format!("-testjdk:{}", home.display()));
+        // The same class files for all VMs, sooner.
+        command.arg(format!("-compilejdk:{}", self.jdk.home.display()));
+        // Tests of HotSpot choose by the machine.
+        if suite.ends_with("jdk") {
+            command.arg(format!("-vmoption:-Xmx{}", self.heap));
         }
-        let mut run = None;
-        for (tag, text) in &tags {
-            match tag.as_str() {
-                "ignore" | "library" | "build" | "compile" | "clean" => return None,
-                "modules" if text.contains('/') => return None,
-                "key" if text.split_whitespace().any(|k| UNFIT_KEYS.contains(&k)) => return None,
-                "run" => {
-                    if !text.starts_with("main") && !text.starts_with("driver") {
-                        return None;
-                    }
-                    run = run.or(Some(text));
+        command.arg(format!("@{}", list.display()));
+        let run = process::run(command, scratch.path(), b"", self.limit)?;
+        let name = if suite.ends_with("jdk") { "jdk" } else { "hotspot/jtreg" };
+        let count = read_outcomes(&work, name, told)?;
+        if count == 0 && !matches!(run.end, End::Exit(0..=3)) {
+            let text = [run.stdout, run.stderr].concat();
+            let text = String::from_utf8_lossy(&text).into_owned();
+            return Err(io::Error::other(format!("jtreg: {}: {text}", run.end)));
+        }
+        Ok(matches!(run.end, End::Exit(_)))
+    }
+}
+
+/// Reads the files that jtreg has left, one for each test. Returns how many there are.
+fn read_outcomes(work: &Path, suite: &str, told: &mut dyn FnMut(Outcome)) -> io::Result<usize> {
+    let (mut open, mut count) = (vec![work.to_path_buf()], 0);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path: PathBuf = entry?.path();
+            // Tests leave links in their scratch folders, and whole trees.
+            if path.is_dir() && !path.is_symlink() && !OTHER_FOLDERS.contains(&name_of(&path)) {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jtr") {
+                let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+                if let Some(outcome) = outcome(&text, suite) {
+                    told(outcome);
+                    count += 1;
                 }
-                _ => {}
             }
         }
-        let stem = path.file_stem()?.to_string_lossy().into_owned();
-        let package = package(source);
-        let folder = path.parent()?.display().to_string();
-        let mut test = Test {
-            id,
-            source: path.to_path_buf(),
-            options: Vec::new(),
-            main_class: stem,
-            args: Vec::new(),
-        };
-        if let Some(run) = run {
-            test.read_run(&run.replace("${test.src}", &folder))?;
-        }
-        if !package.is_empty() && !test.main_class.contains('.') {
-            test.main_class = format!("{package}.{}", test.main_class);
-        }
-        Some(test)
     }
-
-    fn read_run(&mut self, run: &str) -> Option<()> {
-        let mut words = run.split_whitespace();
-        let mut modifiers = words.next()?.split('/').skip(1);
-        if !modifiers.all(|m| m == "othervm" || m.starts_with("timeout=")) {
-            return None;
-        }
-        let mut words = words.peekable();
-        while let Some(option) = words.next_if(|word| word.starts_with('-')) {
-            if matches!(option, "-cp" | "-classpath" | "--class-path" | "-jar") {
-                return None;
-            }
-            if !is_dropped(option) {
-                self.options.push(option.to_string());
-            }
-            if OPTIONS_WITH_VALUE.contains(&option) {
-                self.options.push(words.next()?.to_string());
-            }
-        }
-        if let Some(name) = words.next() {
-            self.main_class = name.to_string();
-        }
-        self.args = words.map(str::to_string).collect();
-        Some(())
-    }
+    Ok(count)
 }
 
-/// Whether an option steers only parts of HotSpot that our VM does not have.
-fn is_dropped(option: &str) -> bool {
-    if option.starts_with("-XX:") {
-        return !KEPT_FLAGS.iter().any(|kept| option.contains(kept));
-    }
-    ["-Xcomp", "-Xint", "-Xmixed", "-Xbatch", "-Xlog", "-Xshare", "-Xrs", "-server", "-client"]
-        .iter()
-        .any(|prefix| option.starts_with(prefix))
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or("")
 }
 
-/// The tags of all comments, each with its text on one line.
-fn tags(source: &str) -> Vec<(String, String)> {
-    let mut tags: Vec<(String, String)> = Vec::new();
-    let mut rest = source;
-    while let Some(start) = rest.find("/*") {
-        let body = &rest[start + 2..];
-        let end = body.find("*/").unwrap_or(body.len());
-        let mut open = false;
-        for line in body[..end].lines() {
-            let line = line.trim_start_matches([' ', '\t', '*']).trim_end();
-            if let Some(tag) = line.strip_prefix('@') {
-                let (name, text) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-                tags.push((name.to_string(), text.trim().to_string()));
-                open = true;
-            } else if open && let Some((_, text)) = tags.last_mut() {
-                *text = format!("{text} {line}").trim_end().to_string();
-            }
-        }
-        rest = &body[end..];
-    }
-    tags
+/// The outcome in a test's file.
+fn outcome(text: &str, suite: &str) -> Option<Outcome> {
+    let field = |key: &str| {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        let mut values = lines.filter(|(name, _)| *name == key);
+        values.next().map(|(_, value)| unescaped(value))
+    };
+    let (test, status) = (field("test")?, field("execStatus")?);
+    let elapsed = field("elapsed").unwrap_or_default();
+    let wall_ms = elapsed.split(' ').next().and_then(|ms| ms.parse().ok()).unwrap_or(0);
+    let passed = status.starts_with("Passed.");
+    let error = if passed { String::new() } else { status };
+    Some(Outcome { id: format!("{suite}/{test}"), passed, error, wall_ms })
 }
 
-fn package(source: &str) -> &str {
-    source
-        .lines()
-        .find_map(|line| line.strip_prefix("package ")?.split(';').next())
-        .unwrap_or("")
-        .trim()
+/// The value in a file of Java properties, on one line.
+fn unescaped(value: &str) -> String {
+    let value = value.replace("\\n", " ").replace("\\t", " ");
+    value.replace("\\\\", "\u{1}").replace('\\', "").replace('\u{1}', "\\")
 }
 
-/// `@key` words of tests that need a screen, a person, or luck.
-const UNFIT_KEYS: [&str; 4] = ["headful", "printer", "sound", "intermittent"];
+/// Debian's package `jtreg7` installs it.
+const JAR: &str = "/usr/share/jtreg/lib/jtreg.jar";
 
-/// Parts of `-XX:` options that mean the same to every VM of this JDK.
-const KEPT_FLAGS: [&str; 3] =
-    ["MaxDirectMemorySize", "BytecodeVerification", "ShowCodeDetailsInExceptionMessages"];
-
-const OPTIONS_WITH_VALUE: [&str; 5] =
-    ["--add-modules", "--add-exports", "--add-opens", "--limit-modules", "--add-reads"];
+/// Below the work folder, but without results.
+const OTHER_FOLDERS: [&str; 3] = ["classes", "scratch", "extraPropDefns"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Option<Test> {
-        let source =
-            format!("{text}\npublic class A {{ public static void main(String[] a) {{}} }}");
-        Test::parse(Path::new("/t"), Path::new("/t/jdk/java/lang/A.java"), &source)
-    }
-
     #[test]
-    fn a_plain_test_runs_its_own_class() {
-        let test = parse("/* @test\n * @bug 1\n */").unwrap();
-        assert_eq!((test.id.as_str(), test.main_class.as_str()), ("jdk/java/lang/A", "A"));
-    }
-
-    #[test]
-    fn options_class_and_arguments_are_told_apart() {
-        let text = "/*\n * @test\n * @run main/othervm/timeout=9 -Xmx64m -XX:+UseSerialGC\n \
-                    *      -Da=${test.src} A one two\n * @run main A three\n */";
-        let test = parse(text).unwrap();
-        assert_eq!(test.options, ["-Xmx64m", "-Da=/t/jdk/java/lang"]);
-        assert_eq!(test.args, ["one", "two"]);
-    }
-
-    #[test]
-    fn what_needs_a_harness_is_not_selected() {
-        for tag in [
-            "@library /lib",
-            "@run testng A",
-            "@run main/othervm/policy=p A",
-            "@modules java.base/sun.misc",
-            "@ignore",
-            "@key intermittent",
-            "@build B",
-        ] {
-            assert_eq!(parse(&format!("/* @test\n * {tag}\n */")), None, "{tag}");
-        }
-        assert!(parse("/* @test\n * @modules java.xml\n */").is_some());
-        assert_eq!(parse("/* no test */"), None);
-    }
-
-    #[test]
-    fn a_package_belongs_to_the_class_name() {
-        assert_eq!(parse("/* @test */\npackage p.q;").unwrap().main_class, "p.q.A");
+    fn outcomes_are_read_from_what_jtreg_leaves() {
+        let text = "#Test Results (version 2)\n$file=/t/A.java\nelapsed=18424 0\\:00\\:18.424\n\
+                    execStatus=Failed. Execution failed\\: `main' threw\\nException\n\
+                    test=java/util/A.java\\#id1\n#section:main\ntest=other\n";
+        let outcome = outcome(text, "jdk").unwrap();
+        assert_eq!(outcome.id, "jdk/java/util/A.java#id1");
+        assert_eq!((outcome.passed, outcome.wall_ms), (false, 18424));
+        assert_eq!(outcome.error, "Failed. Execution failed: `main' threw Exception");
     }
 }

@@ -88,6 +88,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "jvm",
             "jni",
             "natives",
+            "whitebox",
             "boot",
             "launcher",
             "machine",

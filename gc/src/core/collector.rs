@@ -158,6 +158,16 @@ pub trait Collector: Send + Sync {
         false
     }
 
+    /// Whether an object is not young. By a running mutator; without generations all objects are old.
+    fn is_old(&self, _object: ObjectRef) -> bool {
+        true
+    }
+
+    /// Whether a marking runs that a collection of young objects has begun. Any thread.
+    fn is_marking(&self) -> bool {
+        false
+    }
+
     /// Names of the collector's `GarbageCollectorMXBean`s; `StatsRecorder::record_cycle` counts by index.
     fn beans(&self) -> &'static [&'static str];
 

@@ -25,6 +25,12 @@ pub enum CollectCause {
     /// No thread needs memory, but the collector estimates that the program will be faster.
     Proactive,
     Zeal,
+    /// A test asks for a collection of young objects, where there are generations.
+    WhiteBoxYoung,
+    /// A test asks for a marking beside the program, where that is another thing than a full cycle.
+    WhiteBoxMarking,
+    /// A test asks for a cycle that leaves only what is strongly reachable.
+    WhiteBoxFull,
 }
 
 impl CollectCause {
@@ -34,6 +40,11 @@ impl CollectCause {
             self,
             CollectCause::SystemGc | CollectCause::HeapInspection | CollectCause::HeapDump
         )
+    }
+
+    /// Whether softly reachable objects go, too.
+    pub fn clears_soft_references(self) -> bool {
+        matches!(self, CollectCause::LastDitch | CollectCause::WhiteBoxFull)
     }
 
     /// As the logs of `java` name it.
@@ -47,6 +58,9 @@ impl CollectCause {
             CollectCause::ClassMemory => "Metadata GC Threshold",
             CollectCause::Proactive => "Proactive",
             CollectCause::Zeal => "Zeal",
+            CollectCause::WhiteBoxYoung => "WhiteBox Initiated Young GC",
+            CollectCause::WhiteBoxMarking => "WhiteBox Initiated Concurrent Mark",
+            CollectCause::WhiteBoxFull => "WhiteBox Initiated Full GC",
         }
     }
 }

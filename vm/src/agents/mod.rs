@@ -15,7 +15,7 @@
 
 mod manifest;
 pub mod natives;
-mod start;
+pub mod start;
 
 pub use start::{Kind, NotStarted, load, start_all};
 

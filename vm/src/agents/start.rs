@@ -122,7 +122,7 @@ fn instrumentation(t: &JavaThread) -> JResult<Handle> {
 }
 
 /// Appends a jar to the class path of the system class loader, which must offer that.
-pub(super) fn append_to_system_loader(t: &JavaThread, jar: &str) -> JResult<()> {
+pub fn append_to_system_loader(t: &JavaThread, jar: &str) -> JResult<()> {
     let _scope = t.scope();
     let loader = t.vm.known.system_loader.get().expect("agents start after class loaders");
     let loader = t.root(t.load_root(&loader.object));

@@ -1,6 +1,6 @@
 //! The functions that a launcher calls: `JNI_CreateJavaVM` and its kin (JNI specification, chapter 5).
 
-use super::start;
+use super::{start, vm_output};
 use crate::ffi::entry::Env;
 use crate::machine::{JavaThread, Vm};
 use crate::options::{BadOption, Options, environment, home_file, jdk, shown};
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
     if options.raises_file_limit {
         raise_file_limit();
     }
-    base::print_part(format_args!("{}", shown::asked_for(&options)));
+    vm_output::write(&options, &shown::asked_for(&options));
     match start::create_vm(options) {
         Ok(thread) => {
             CREATED.store(std::ptr::from_ref(thread.vm).cast_mut(), Ordering::Release);

@@ -8,5 +8,6 @@ pub mod patches;
 mod phases;
 mod start;
 mod start_times;
+mod vm_output;
 
 pub use phases::construct;

@@ -6,14 +6,16 @@ use super::patches::ModulePatches;
 use super::start_times::StartTimes;
 use super::{classes, phases};
 use crate::diagnostics::{Diagnostics, crash};
+use crate::ffi::natives::Natives;
 use crate::jit::Jit;
 use crate::loading::holders::Holders;
 use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
 use crate::machine::{JavaThread, Vm};
+use crate::natives;
 use crate::options::Options;
 use crate::runtime::headers;
-use crate::threads;
+use crate::{threads, whitebox};
 use gc::heap::Heap;
 use gc::object::RootSlot;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     headers::set_compact(options.compact_headers);
     let holders = Holders::new();
     let jit = Jit::new(&options.jit);
+    let doors = whitebox::tables(options.whitebox);
     let diagnostics = Diagnostics::new(&options);
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         options,
@@ -54,7 +57,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         strings: Default::default(),
         globals: Default::default(),
         java_vm: OnceLock::new(),
-        natives: crate::ffi::natives::Natives::new(crate::natives::ALL),
+        natives: Natives::new(natives::ALL.iter().copied().chain(doors)),
         threads: Default::default(),
         modules: Default::default(),
         constraints: Default::default(),

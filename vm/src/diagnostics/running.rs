@@ -3,7 +3,7 @@
 use crate::machine::Vm;
 use crate::options::Options;
 use crate::options::manageable::ManageableOptions;
-use crate::options::shown::{Shown, shown};
+use crate::options::shown::{Shown, Value, shown};
 use base::options::{BadSetting, OptionGroup, Setting};
 use parking_lot::RwLock;
 use std::collections::BTreeSet;
@@ -56,7 +56,12 @@ pub fn all(vm: &Vm) -> Vec<Running> {
         is_changed: state.changed.contains(shown.name.as_str()),
         shown,
     };
-    shown(&options).into_iter().map(running).collect()
+    let mut all: Vec<Running> = shown(&options).into_iter().map(running).collect();
+    // What the heap has chosen.
+    if let Some(narrow) = all.iter_mut().find(|row| row.shown.name == "UseCompressedOops") {
+        narrow.shown.value = Value::Switch(vm.slot_bytes == 4);
+    }
+    all
 }
 
 /// Sets an option to the value of a text, in which switches are `true`, `false`, 1 or 0.

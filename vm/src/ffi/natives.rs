@@ -35,7 +35,7 @@ pub(crate) struct Linked {
 
 impl Natives {
     /// With the natives that the VM provides itself.
-    pub fn new(tables: &[&'static NativeTable]) -> Natives {
+    pub fn new(tables: impl IntoIterator<Item = &'static NativeTable>) -> Natives {
         let mut own: FxHashMap<Symbol, Vec<&'static NativeEntry>> = FxHashMap::default();
         for table in tables {
             own.entry(Symbol::of(table.class)).or_default().extend(table.entries);

@@ -67,6 +67,7 @@ pub mod osr;
 pub mod perf_map;
 pub mod policy;
 pub mod queue;
+pub mod requests;
 pub mod single;
 pub mod string_kernels;
 pub mod stubs;
@@ -84,6 +85,7 @@ pub struct Jit {
     pub cache: crate::runtime::code::cache::CodeCache,
     pub queue: queue::Queue,
     pub statistics: compile::Statistics,
+    pub inlining_rules: requests::InliningRules,
     barrier_stubs: OnceLock<barrier_stubs::BarrierStubs>,
     /// The interpreter counts jumps backwards in steps of this size.
     pub back_edge_step: u32,
@@ -102,6 +104,7 @@ impl Jit {
             cache: crate::runtime::code::cache::CodeCache::new(options.cache_bytes),
             queue: queue::Queue::default(),
             statistics: compile::Statistics::default(),
+            inlining_rules: requests::InliningRules::default(),
             barrier_stubs: OnceLock::new(),
             back_edge_step: policy::back_edge_step(options),
             retired: Mutex::default(),

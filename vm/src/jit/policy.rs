@@ -85,7 +85,7 @@ pub fn is_any(patterns: &[MethodPattern], method: &Method) -> bool {
 }
 
 /// Whether a method may be compiled on its own.
-fn may_compile_alone(vm: &Vm, method: MethodRef) -> bool {
+pub fn may_compile_alone(vm: &Vm, method: MethodRef) -> bool {
     let options = &vm.options.jit;
     let is_wanted = options.only.is_empty() || is_any(&options.only, method);
     let is_left = options.stress.is_some_and(|seed| random(seed, method, 3).is_multiple_of(5));

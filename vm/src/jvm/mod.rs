@@ -17,7 +17,7 @@ mod io;
 mod libraries;
 mod management;
 mod members;
-mod modules;
+pub mod modules;
 mod old_verifier;
 mod packages;
 pub mod properties;

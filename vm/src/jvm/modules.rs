@@ -13,7 +13,7 @@ use gc::object::ObjectRef;
 use rustc_hash::FxHashSet;
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_DefineModule(
+pub extern "C" fn JVM_DefineModule(
     env: Env,
     module: jobject,
     is_open: jboolean,
@@ -72,7 +72,7 @@ extern "C" fn JVM_SetBootLoaderUnnamedModule(env: Env, module: jobject) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExports(env: Env, from: jobject, package: jstring, to: jobject) {
+pub extern "C" fn JVM_AddModuleExports(env: Env, from: jobject, package: jstring, to: jobject) {
     env.enter(|t| {
         if to.is_null() {
             return null_pointer(t, "to_module is null");
@@ -88,7 +88,7 @@ extern "C" fn JVM_AddModuleExports(env: Env, from: jobject, package: jstring, to
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExportsToAll(env: Env, from: jobject, package: jstring) {
+pub extern "C" fn JVM_AddModuleExportsToAll(env: Env, from: jobject, package: jstring) {
     env.enter(|t| match source_module(t, from)? {
         Some(from) => export(t, from, package, ExportTo::Everyone),
         None => Ok(()),
@@ -96,7 +96,7 @@ extern "C" fn JVM_AddModuleExportsToAll(env: Env, from: jobject, package: jstrin
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExportsToAllUnnamed(env: Env, from: jobject, package: jstring) {
+pub extern "C" fn JVM_AddModuleExportsToAllUnnamed(env: Env, from: jobject, package: jstring) {
     env.enter(|t| match source_module(t, from)? {
         Some(from) => export(t, from, package, ExportTo::AllUnnamed),
         None => Ok(()),
@@ -104,7 +104,7 @@ extern "C" fn JVM_AddModuleExportsToAllUnnamed(env: Env, from: jobject, package:
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddReadsModule(env: Env, from: jobject, source: jobject) {
+pub extern "C" fn JVM_AddReadsModule(env: Env, from: jobject, source: jobject) {
     env.enter(|t| {
         let Some(from) = source_module(t, from)? else {
             return Ok(());

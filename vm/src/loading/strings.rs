@@ -95,6 +95,12 @@ pub fn intern(t: &JavaThread, string: Handle) -> JResult<ObjectRef> {
     Ok(t.vm.strings.find_or_add(t, &units, string.get()))
 }
 
+/// Whether an equal string is interned. No safepoint.
+pub fn is_interned(t: &JavaThread, string: ObjectRef) -> bool {
+    let units = to_utf16(t, string);
+    !t.vm.strings.find_or_add(t, &units, ObjectRef::NULL).is_null()
+}
+
 /// The interned string of modified UTF-8: a string constant. A safepoint.
 pub fn intern_modified_utf8(t: &JavaThread, bytes: &[u8]) -> JResult<ObjectRef> {
     let units = decode_modified_utf8(bytes);

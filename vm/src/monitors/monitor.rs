@@ -192,10 +192,14 @@ pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
 
 /// When there are many monitors, takes those from their objects whose locks are idle. A safepoint.
 pub fn retire_idle(t: &JavaThread) {
-    let table = &t.vm.threads.monitors;
-    if !table.take_crowded() {
-        return;
+    if t.vm.threads.monitors.take_crowded() {
+        retire_all_idle(t);
     }
+}
+
+/// Takes monitors whose locks are idle from their objects. A safepoint.
+pub fn retire_all_idle(t: &JavaThread) {
+    let table = &t.vm.threads.monitors;
     let (retired, used) = table.retire();
     for index in &retired {
         deflate(t, *index);

@@ -121,6 +121,8 @@ options! {
         pub prints_warnings: bool as Switch = true, "PrintWarnings", Product;
         /// Raise the limit of open files to the largest that the system allows.
         pub raises_file_limit: bool as Switch = true, "MaxFDLimit", Product;
+        /// Natives for jdk.test.whitebox.WhiteBox, by which the OpenJDK's tests look into the VM.
+        pub whitebox: bool as Switch = false, "WhiteBoxAPI", Debug;
         /// Start the management agent, as -Dcom.sun.management.jmxremote.port=N does.
         pub starts_agent: bool as Switch = false, "ManagementServer", Product;
         /// Mako as in its paper (PLDI'22): what is not in it is off, and parameters have its values. Options behind

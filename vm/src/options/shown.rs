@@ -233,6 +233,11 @@ impl Shown {
         as_argument(&self.name, &self.value)
     }
 
+    /// HotSpot's name of the type.
+    pub fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
     /// As `-XX:+PrintFlagsFinal` prints it.
     pub fn write_line(&self, out: &mut String) {
         let (name, value, kind) = (&self.name, self.value.text(), format!("{{{}}}", self.kind));

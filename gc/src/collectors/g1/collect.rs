@@ -80,9 +80,10 @@ impl G1 {
         let (core, tables) = (&*self.core, &*self.tables);
         let mut policy = self.policy.lock();
         let is_zeal = cause == CollectCause::Zeal;
-        let is_time = match is_zeal {
-            true => self.pauses.load(Ordering::Relaxed) % ZEAL_PERIOD == 1,
-            false => cause == CollectCause::ClassMemory || policy.is_time_to_mark(tables),
+        let is_time = match cause {
+            CollectCause::Zeal => self.pauses.load(Ordering::Relaxed) % ZEAL_PERIOD == 1,
+            CollectCause::ClassMemory | CollectCause::WhiteBoxMarking => true,
+            _ => policy.is_time_to_mark(tables),
         };
         let marks = is_time && self.marking.may_begin();
         let young_bytes = self.young_bytes();

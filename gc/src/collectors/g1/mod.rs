@@ -306,6 +306,7 @@ impl Collector for G1 {
             CollectCause::ClassMemory if self.marking.finds_dead_holders(&self.core.options) => {
                 Scope::Young
             }
+            CollectCause::WhiteBoxYoung | CollectCause::WhiteBoxMarking => Scope::Young,
             _ => Scope::Full,
         };
         self.pause(m, cause, scope, &|| true);
@@ -336,6 +337,14 @@ impl Collector for G1 {
 
     fn card(&self, address: usize) -> Option<&AtomicU8> {
         Some(self.tables.cards.card(address))
+    }
+
+    fn is_old(&self, object: ObjectRef) -> bool {
+        !self.tables.kind(self.tables.region_of(object)).is_young()
+    }
+
+    fn is_marking(&self) -> bool {
+        !self.marking.may_begin()
     }
 
     fn is_known_dead(&self, object: ObjectRef) -> bool {

@@ -182,6 +182,7 @@ use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId};
 use crate::memory::error::HeapError;
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::log::LogLevel;
@@ -624,8 +625,16 @@ impl Collector for Mako {
             self.collect_minor(m, cause, &|| true);
             return;
         }
-        let is_full = cause == CollectCause::LastDitch;
+        if cause == CollectCause::WhiteBoxYoung && self.nursery.is_some() {
+            self.collect_minor(m, cause, &|| true);
+            return;
+        }
+        let is_full = cause.clears_soft_references();
         self.collect_and_wait(m, Order { cause, is_full });
+    }
+
+    fn is_old(&self, object: ObjectRef) -> bool {
+        self.core.region_of(object).usage() != RegionUse::Young
     }
 
     fn ensure_entry(&self, object: ObjectRef) {

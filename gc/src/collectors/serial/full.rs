@@ -96,7 +96,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
                 self.bitmap.clear_region(id);
             }
         }
-        let references = core.references(free, self.cause == CollectCause::LastDitch);
+        let references = core.references(free, self.cause.clears_soft_references());
         let binding = core.binding();
         let mut marker = Marker::new(core, codec, self.bitmap, references, core.holders());
         binding.visit_thread_roots(world, &mut |root| marker.mark(*root));

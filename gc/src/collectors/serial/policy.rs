@@ -18,6 +18,9 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
         | CollectCause::HeapInspection
         | CollectCause::HeapDump
         | CollectCause::LastDitch
+        | CollectCause::WhiteBoxYoung
+        | CollectCause::WhiteBoxMarking
+        | CollectCause::WhiteBoxFull
         | CollectCause::Zeal => 0,
     };
     let dead = core.geometry.region_bytes() - region.live_bytes();

@@ -443,7 +443,7 @@ impl Collector for Shenandoah {
     }
 
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
-        let is_full = cause == CollectCause::LastDitch;
+        let is_full = cause.clears_soft_references();
         let cycle = self.control.ask(Order { cause, is_full });
         if cause == CollectCause::Zeal {
             let points = [Point::Marking, Point::Evacuating, Point::Updating];

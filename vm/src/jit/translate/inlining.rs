@@ -32,7 +32,9 @@ const TOTAL_BYTES_MAX: usize = 3000;
 impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
         let Some(code) = method.code() else { return false };
-        let is_forced = method.marks.contains(classfile::MethodMarks::FORCE_INLINE);
+        let rules = &self.vm.jit.inlining_rules;
+        let is_forced =
+            method.marks.contains(classfile::MethodMarks::FORCE_INLINE) || rules.forces(method);
         let limit = match method.jit.state() {
             _ if is_forced => FORCED_BYTES,
             State::Queued | State::Compiled => HOT_BYTES,
@@ -47,6 +49,7 @@ impl Translator<'_> {
             && self.scopes.iter().filter(|scope| scope.method == method).count() <= RECURSION_MAX
             && crate::runtime::code::quick::is_prepared(method)
             && policy::may_compile(self.vm, method)
+            && !rules.forbids(method)
             && is_simple(method)
     }
 

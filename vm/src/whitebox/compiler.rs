@@ -1,0 +1,130 @@
+//! Compiled methods. There is one compiler, which stands for all levels of HotSpot's from 1 on.
+
+use crate::ffi::registry::{Arguments, Native, NativeEntry, entry};
+use crate::java::reflect;
+use crate::jit::requests;
+use crate::loading::{errors, link};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, MethodRef};
+use classfile::symbol::Symbol;
+
+pub const ENTRIES: &[NativeEntry] = &[
+    entry("isMethodCompiled0", "", Native::Direct(is_compiled)),
+    entry("isMethodCompilable0", "", Native::Direct(is_compilable)),
+    entry("isMethodQueuedForCompilation0", "", Native::Direct(is_queued)),
+    entry("getMethodCompilationLevel0", "", Native::Direct(level)),
+    entry("getMethodEntryBci0", "", Native::Direct(entry_bci)),
+    entry("enqueueMethodForCompilation0", "", Native::Direct(compile)),
+    entry("enqueueInitializerForCompilation0", "", Native::Direct(compile_initializer)),
+    entry("makeMethodNotCompilable0", "", Native::Direct(exclude)),
+    entry("clearMethodState0", "", Native::Direct(reset)),
+    entry("testSetDontInlineMethod0", "", Native::Direct(forbid_inlining)),
+    entry("testSetForceInlineMethod0", "", Native::Direct(force_inlining)),
+    entry("deoptimizeMethod0", "", Native::Direct(discard)),
+    entry("deoptimizeAll", "", Native::Direct(discard_all)),
+];
+
+/// `isMethodCompiled0(method, isOsr)`
+fn is_compiled(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    Ok(u64::from(requests::is_compiled(t.vm, method(t, args)?, args.boolean(2))))
+}
+
+/// `isMethodCompilable0(method, level, isOsr)`
+fn is_compilable(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let (method, level) = (method(t, args)?, args.int(2));
+    let is_level = level == ANY_LEVEL || (1..=requests::highest_level(t.vm)).contains(&level);
+    Ok(u64::from(is_level && requests::is_compilable(t.vm, method, args.boolean(3))))
+}
+
+/// `isMethodQueuedForCompilation0(method)`
+fn is_queued(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    Ok(u64::from(requests::is_queued(method(t, args)?)))
+}
+
+/// `getMethodCompilationLevel0(method, isOsr)`: the highest that there is, or 0.
+fn level(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    match requests::is_compiled(t.vm, method(t, args)?, args.boolean(2)) {
+        true => Ok(requests::highest_level(t.vm) as u64),
+        false => Ok(0),
+    }
+}
+
+/// `getMethodEntryBci0(method)`: of code for a loop, or that of a call.
+fn entry_bci(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let bci = requests::loop_bci(t.vm, method(t, args)?).map_or(CALL_BCI, i64::from);
+    Ok(bci as u64)
+}
+
+/// `enqueueMethodForCompilation0(method, level, bci)`: whether it is compiled, or will be.
+fn compile(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let (method, level, bci) = (method(t, args)?, args.int(2), args.int(3));
+    if !(1..=requests::highest_level(t.vm)).contains(&level) {
+        return Ok(0);
+    }
+    link::link(t, method.holder)?;
+    Ok(u64::from(requests::compile(t, method, u16::try_from(bci).ok())))
+}
+
+/// `enqueueInitializerForCompilation0(class, level)`
+fn compile_initializer(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let class = args.object(1);
+    if class.is_null() {
+        return Err(errors::null_pointer(t));
+    }
+    let klass = t.klass_of_mirror(class);
+    let (name, descriptor) = (Symbol::of("<clinit>"), Symbol::of("()V"));
+    if klass.instance().is_some() {
+        link::link(t, klass)?;
+    }
+    let method = klass.declared_method(name, descriptor);
+    Ok(u64::from(method.is_some_and(|method| requests::compile(t, method, None))))
+}
+
+/// `makeMethodNotCompilable0(method, level, isOsr)`
+fn exclude(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    requests::exclude(method(t, args)?, args.boolean(3));
+    Ok(0)
+}
+
+/// `clearMethodState0(method)`
+fn reset(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    requests::reset(t.vm, method(t, args)?);
+    Ok(0)
+}
+
+/// `testSetDontInlineMethod0(method, value)`: the value before.
+fn forbid_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let method = method(t, args)?;
+    Ok(u64::from(t.vm.jit.inlining_rules.forbid(method, args.boolean(2))))
+}
+
+/// `testSetForceInlineMethod0(method, value)`: the value before.
+fn force_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let method = method(t, args)?;
+    Ok(u64::from(t.vm.jit.inlining_rules.force(method, args.boolean(2))))
+}
+
+/// `deoptimizeMethod0(method, isOsr)`: how many bodies are not entered any more.
+fn discard(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let (method, is_loop) = (method(t, args)?, args.boolean(2));
+    let is_it = |of: MethodRef, loop_bci: Option<u16>| {
+        std::ptr::eq(of, method) && loop_bci.is_some() == is_loop
+    };
+    Ok(requests::discard(t, &is_it) as u64)
+}
+
+fn discard_all(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    requests::discard(t, &|_, _| true);
+    Ok(0)
+}
+
+fn method(t: &JavaThread, args: Arguments) -> JResult<MethodRef> {
+    match args.object(1) {
+        executable if executable.is_null() => Err(errors::null_pointer(t)),
+        executable => Ok(reflect::executable_of(t, executable)),
+    }
+}
+
+/// HotSpot's numbers.
+const ANY_LEVEL: i32 = -1;
+const CALL_BCI: i64 = -1;
