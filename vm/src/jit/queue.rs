@@ -97,6 +97,11 @@ impl Queue {
         }
     }
 
+    /// Tasks that no thread has begun.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().tasks.len()
+    }
+
     /// Code should be freed at the next occasion.
     pub fn sweep(&self, vm: &'static Vm) {
         let mut state = self.state.lock();
