@@ -109,8 +109,8 @@ pub fn reset(vm: &Vm, method: MethodRef) {
     jit.change_loop_state(State::Excluded, State::Interpreted);
 }
 
-/// Calls and loops enter the interpreter again where they enter code of which `is_it` holds; it gets a body's method and
-/// loop. Threads that run such code go on. Returns how many bodies there are. A safepoint.
+/// Calls and loops enter the interpreter again where they enter code of which `is_it` holds; it gets a body's method
+/// and loop. Threads that run such code go on. Returns how many bodies there are. A safepoint.
 pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -> usize {
     let mut count = 0;
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {

@@ -51,7 +51,7 @@ fn force_safepoint(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     Ok(0)
 }
 
-/// In the form of HotSpot: a text with parentheses about the processor, then features, each behind a comma.
+/// In the form of HotSpot: a text with parentheses about the CPU, then features, each behind a comma.
 fn cpu_features(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     let text = t.safely(|| std::fs::read_to_string("/proc/cpuinfo")).unwrap_or_default();
     Ok(strings::from_str(t, &features(&text, t.vm.processors()))?.address() as u64)
