@@ -11,7 +11,7 @@ use crate::harness::process::{self, End};
 use crate::harness::scratch::Scratch;
 use crate::java::jdk::Jdk;
 
-/// What all runs have in common.
+/// The settings that all runs have in common.
 pub struct Jtreg<'a> {
     pub jdk: &'a Jdk,
     /// Tests that run at a time.

@@ -1,7 +1,8 @@
-//! The classes that can be unloaded of the objects that an agent has scanned in one cycle, and those that mirrors stand for.
+//! The classes that can be unloaded of the objects that an agent has scanned in one cycle, and those that mirrors
+//! stand for.
 //!
-//! The VM asks for them when tracing is over: what holds them is alive, and it sends what that holds as further roots. It
-//! is the VM that knows what holds a class, since another class may get the id of one that is gone.
+//! The VM asks for them when tracing is over: what holds them is alive, and it sends what that holds as further roots.
+//! It is the VM that knows what holds a class, since another class may get the id of one that is gone.
 
 use crate::object::KlassId;
 use std::collections::HashSet;

@@ -312,9 +312,9 @@ impl Tracer {
         Ok(())
     }
 
-    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, notes its
-    /// class if it can be unloaded, prefetches the bits of the entries that its last slots name, which are visited first, and continues
-    /// with another object whose bits are in the cache.
+    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, notes its class if it
+    /// can be unloaded, prefetches the bits of the entries that its last slots name, which are visited first, and
+    /// continues with another object whose bits are in the cache.
     fn size(
         &mut self,
         o: &Objects,

@@ -20,7 +20,7 @@ pub enum CollectCause {
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
-    /// Classes have taken so much memory that it is time to look which of them can go.
+    /// It is time to look which classes can go, by the memory that they have taken.
     ClassMemory,
     /// No thread needs memory, but the collector estimates that the program will be faster.
     Proactive,

@@ -189,3 +189,9 @@ impl TestThread {
 }
 
 const PLAIN_BYTES: usize = OBJECT_BYTES_MIN;
+
+/// `UNLOADING_SEED`, else a random one.
+pub fn seed() -> u64 {
+    let given = std::env::var("UNLOADING_SEED").ok();
+    given.map_or_else(|| rand::random::<u64>() >> 1, |text| text.parse().expect("a number"))
+}

@@ -84,9 +84,9 @@ pub fn fill_in(t: &JavaThread, throwable: Handle) {
     t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
 }
 
-/// Keeps the classes of frames of another thread, which a stop of the world has shown, until the end of the current scope:
-/// that thread may leave them. `false`: it has, and one of them was unloaded. There has been an
-/// [`Unloading::hold`](crate::loading::unload::Unloading::hold) since before that stop. No safepoint.
+/// Keeps the classes of frames of another thread, which a stop of the world has shown, until the end of the current
+/// scope: that thread may leave them. `false`: it has, and one of them was unloaded. There has been an
+/// [`Unloading::hold`](crate::machine::unload::Unloading::hold) since before that stop. No safepoint.
 pub fn keep(t: &JavaThread, frames: &[TraceFrame]) -> bool {
     let classes = classes_to_keep(frames);
     let are_alive = classes.iter().all(|class| !class.holder.is_dead());

@@ -85,7 +85,7 @@ pub struct Jit {
     pub cache: crate::runtime::code::cache::CodeCache,
     pub queue: queue::Queue,
     pub statistics: compile::Statistics,
-    pub inlining_rules: requests::InliningRules,
+    pub requests: requests::Requests,
     barrier_stubs: OnceLock<barrier_stubs::BarrierStubs>,
     /// The interpreter counts jumps backwards in steps of this size.
     pub back_edge_step: u32,
@@ -104,7 +104,7 @@ impl Jit {
             cache: crate::runtime::code::cache::CodeCache::new(options.cache_bytes),
             queue: queue::Queue::default(),
             statistics: compile::Statistics::default(),
-            inlining_rules: requests::InliningRules::default(),
+            requests: requests::Requests::default(),
             barrier_stubs: OnceLock::new(),
             back_edge_step: policy::back_edge_step(options),
             retired: Mutex::default(),

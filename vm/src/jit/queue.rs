@@ -127,6 +127,11 @@ impl Queue {
         self.state.lock().compilations.is_past(ticket)
     }
 
+    /// Tasks that no thread has begun.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().tasks.len()
+    }
+
     /// Code should be freed at the next occasion.
     pub fn sweep(&self, vm: &'static Vm) {
         let mut state = self.state.lock();

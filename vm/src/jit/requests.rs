@@ -8,14 +8,17 @@ use crate::runtime::code::quick;
 use parking_lot::RwLock;
 use std::sync::atomic::Ordering;
 
-/// Methods that are to be inlined everywhere, or nowhere. Any thread.
+/// What was asked of single methods. Any thread.
 #[derive(Default)]
-pub struct InliningRules {
+pub struct Requests {
+    /// The last of HotSpot's levels for which a method was to be compiled.
+    levels: RwLock<Vec<(MethodRef, i32)>>,
+    /// Methods that are to be inlined everywhere, or nowhere.
     forced: RwLock<Vec<MethodRef>>,
     forbidden: RwLock<Vec<MethodRef>>,
 }
 
-impl InliningRules {
+impl Requests {
     pub fn forces(&self, method: MethodRef) -> bool {
         self.forced.read().contains(&method)
     }
@@ -106,8 +109,8 @@ pub fn reset(vm: &Vm, method: MethodRef) {
     jit.change_loop_state(State::Excluded, State::Interpreted);
 }
 
-/// Calls and loops enter the interpreter again where they enter code of which `is_it` holds; it gets a body's method and
-/// loop. Threads that run such code go on. Returns how many bodies there are. A safepoint.
+/// Calls and loops enter the interpreter again where they enter code of which `is_it` holds; it gets a body's method
+/// and loop. Threads that run such code go on. Returns how many bodies there are. A safepoint.
 pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -> usize {
     let mut count = 0;
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
@@ -123,6 +126,20 @@ pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -
         }
     });
     count
+}
+
+/// A method is about to be compiled for one of HotSpot's levels.
+pub fn note_level(vm: &Vm, method: MethodRef, level: i32) {
+    let mut levels = vm.jit.requests.levels.write();
+    levels.retain(|(other, _)| *other != method);
+    levels.push((method, level));
+}
+
+/// The level of the code of a method: the one that was asked for, or the highest.
+pub fn level(vm: &Vm, method: MethodRef) -> i32 {
+    let levels = vm.jit.requests.levels.read();
+    let asked = levels.iter().find(|(other, _)| *other == method);
+    asked.map_or_else(|| highest_level(vm), |(_, level)| *level)
 }
 
 /// The highest of HotSpot's levels that options allow; the one compiler stands for all of them.

@@ -63,7 +63,7 @@ impl ClassMemory {
     }
 
     /// From now on as much is free until the next collection as HotSpot's MinMetaspaceFreeRatio says.
-    pub(super) fn set_threshold(&self, vm: &Vm) {
+    pub fn set_threshold(&self, vm: &Vm) {
         let next = self.used_bytes() / (100 - FREE_PERCENT) * 100;
         let next = next.max(vm.options.class_bytes_until_collection);
         self.threshold.store(next, Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl ClassMemory {
 /// Of what classes may take until the next collection, this share is free after one.
 const FREE_PERCENT: usize = 40;
 
-/// What a class takes that was made of so many bytes: names are shared, code is kept twice, once rewritten.
+/// What a class takes that was made of this many bytes: names are shared, code is kept twice, once rewritten.
 fn estimate(file_bytes: usize) -> usize {
     file_bytes.saturating_mul(2).saturating_add(size_of::<Klass>() + MEMBERS_BYTES)
 }

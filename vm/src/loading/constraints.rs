@@ -46,7 +46,7 @@ impl Constraints {
     }
 
     /// Dead loaders have none. World stopped, or the loaders have no class.
-    pub(super) fn forget(&self, dead: &FxHashSet<u32>) {
+    pub fn forget(&self, dead: &FxHashSet<u32>) {
         self.groups.lock().retain(|_, of_name| {
             of_name.retain_mut(|group| {
                 group.loaders.retain(|loader| !dead.contains(loader));

@@ -146,10 +146,7 @@ impl Holders {
     }
 
     /// Takes the holders that the marking that ends has judged and not found, and makes them dead. World stopped.
-    pub(super) fn take_dead(
-        &self,
-        is_alive: &dyn Fn(HolderId) -> bool,
-    ) -> Vec<&'static ClassHolder> {
+    pub fn take_dead(&self, is_alive: &dyn Fn(HolderId) -> bool) -> Vec<&'static ClassHolder> {
         let mut by_id = self.by_id.write();
         let is_dead =
             |holder: &ClassHolder| holder.state() == State::Judged && !is_alive(holder.id);
@@ -163,7 +160,7 @@ impl Holders {
     }
 
     /// Takes the loaders without a class whose object a collection has found dead. Any thread.
-    pub(super) fn take_emptied(&self) -> Vec<&'static ClassHolder> {
+    pub fn take_emptied(&self) -> Vec<&'static ClassHolder> {
         let is_emptied = |holder: &ClassHolder| {
             let loader = holder.loader.get();
             holder.state() == State::New && loader.is_some_and(|loader| loader.object.is_null())

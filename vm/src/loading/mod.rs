@@ -24,5 +24,4 @@ pub mod out_of_memory;
 pub mod resolve;
 pub mod strings;
 pub mod tables;
-pub mod unload;
 pub mod verify;

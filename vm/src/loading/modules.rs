@@ -267,7 +267,7 @@ impl Modules {
     }
 
     /// The modules of dead loaders (by their ids) go: takes them out of all tables. World stopped.
-    pub(super) fn forget(&self, loaders: &FxHashSet<u32>) -> Vec<&'static NamedModule> {
+    pub fn forget(&self, loaders: &FxHashSet<u32>) -> Vec<&'static NamedModule> {
         let mut named = self.named.write();
         let dead: Vec<_> = named
             .extract_if(.., |_, module| loaders.contains(&module.loader.id))

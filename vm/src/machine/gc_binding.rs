@@ -1,7 +1,7 @@
 //! The VM's interface for the collector: its roots and its weak references.
 
+use super::unload;
 use super::vm::Vm;
-use crate::loading::unload;
 use gc::object::layout::HolderId;
 use gc::object::{ObjectRef, RootSlot};
 use gc::threads::binding::VmBinding;

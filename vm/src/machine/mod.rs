@@ -2,6 +2,7 @@
 
 pub mod gc_binding;
 pub mod thread;
+pub mod unload;
 pub mod vm;
 
 pub use thread::JavaThread;

@@ -20,7 +20,7 @@ pub struct Vm {
     pub klasses: KlassTable,
     pub boot_loader: &'static LoaderData,
     pub holders: crate::loading::holders::Holders,
-    pub unloading: crate::loading::unload::Unloading,
+    pub unloading: super::unload::Unloading,
     pub constraints: crate::loading::constraints::Constraints,
     pub image: crate::boot::image::ClassImage,
     /// `--patch-module`; from when the boot libraries are open.

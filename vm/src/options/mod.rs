@@ -85,8 +85,8 @@ options! {
         /// Maximum memory of the classes that loaders other than the boot loader define: twice their class files, and
         /// about two kilobytes for each. Beyond it, an OutOfMemoryError is thrown.
         pub max_class_bytes: usize as Size = usize::MAX, "MaxMetaspaceSize", Product;
-        /// When these classes have taken so much, a collection looks for those that can be unloaded; from then on when they
-        /// have taken two thirds more than it has left.
+        /// When these classes have taken that much, a collection looks for those that can be unloaded; from then on
+        /// when they have taken two thirds more than it has left.
         pub class_bytes_until_collection: usize as Size = 22_020_096, "MetaspaceSize", Product;
         /// Maximum number of frames in the stack trace of an exception. 0: no limit.
         pub max_stack_trace_depth: usize as Count = 1024, "MaxJavaStackTraceDepth" in 0..=1 << 30, Product;

@@ -1,7 +1,8 @@
 //! Classes at run time.
 //!
 //! A [`Klass`] is made once per class and loader: `&'static Klass` is the one way to name it. It lives until its
-//! [`ClassHolder`] is reclaimed, when nothing names it any more (see `loading::unload`). Arrays and primitive types have one too. The heap knows it by its [`KlassId`] and layout
+//! [`ClassHolder`] is reclaimed, when nothing names it any more (see `machine::unload`). Arrays and primitive types
+//! have one too. The heap knows it by its [`KlassId`] and layout
 //! only; `java.lang.Class` objects (mirrors) know it by that id.
 
 use super::constants::Constant;

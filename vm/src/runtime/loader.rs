@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 /// One per `ClassLoader` object, and one for the boot loader. Lives as long as the object.
 pub struct LoaderData {
     pub id: u32,
-    /// The `ClassLoader` object; empty for the boot loader. Strong while the holder is alive; weak where it has no class.
+    /// The `ClassLoader` object; empty for the boot loader. Strong while the holder is alive; weak where it has no
+    /// class.
     pub object: RootSlot,
     /// Classes by name that this loader initiated or defined (JVMS 5.3). Hidden classes are not in it.
     pub classes: RwLock<FxHashMap<Symbol, KlassRef>>,

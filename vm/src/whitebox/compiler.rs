@@ -22,6 +22,7 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("testSetForceInlineMethod0", "", Native::Direct(force_inlining)),
     entry("deoptimizeMethod0", "", Native::Direct(discard)),
     entry("deoptimizeAll", "", Native::Direct(discard_all)),
+    entry("getCompileQueueSize", "", Native::Direct(|t, _| Ok(t.vm.jit.queue.waiting() as u64))),
 ];
 
 /// `isMethodCompiled0(method, isOsr)`
@@ -41,10 +42,11 @@ fn is_queued(t: &JavaThread, args: Arguments) -> JResult<u64> {
     Ok(u64::from(requests::is_queued(method(t, args)?)))
 }
 
-/// `getMethodCompilationLevel0(method, isOsr)`: the highest that there is, or 0.
+/// `getMethodCompilationLevel0(method, isOsr)`: 0 without code.
 fn level(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    match requests::is_compiled(t.vm, method(t, args)?, args.boolean(2)) {
-        true => Ok(requests::highest_level(t.vm) as u64),
+    let method = method(t, args)?;
+    match requests::is_compiled(t.vm, method, args.boolean(2)) {
+        true => Ok(requests::level(t.vm, method) as u64),
         false => Ok(0),
     }
 }
@@ -62,6 +64,7 @@ fn compile(t: &JavaThread, args: Arguments) -> JResult<u64> {
         return Ok(0);
     }
     link::link(t, method.holder)?;
+    requests::note_level(t.vm, method, level);
     Ok(u64::from(requests::compile(t, method, u16::try_from(bci).ok())))
 }
 
@@ -95,13 +98,13 @@ fn reset(t: &JavaThread, args: Arguments) -> JResult<u64> {
 /// `testSetDontInlineMethod0(method, value)`: the value before.
 fn forbid_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let method = method(t, args)?;
-    Ok(u64::from(t.vm.jit.inlining_rules.forbid(method, args.boolean(2))))
+    Ok(u64::from(t.vm.jit.requests.forbid(method, args.boolean(2))))
 }
 
 /// `testSetForceInlineMethod0(method, value)`: the value before.
 fn force_inlining(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let method = method(t, args)?;
-    Ok(u64::from(t.vm.jit.inlining_rules.force(method, args.boolean(2))))
+    Ok(u64::from(t.vm.jit.requests.force(method, args.boolean(2))))
 }
 
 /// `deoptimizeMethod0(method, isOsr)`: how many bodies are not entered any more.

@@ -51,7 +51,7 @@ fn force_safepoint(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     Ok(0)
 }
 
-/// In the form of HotSpot: a text with parentheses about the processor, then features, each behind a comma.
+/// In the form of HotSpot: a text with parentheses about the CPU, then features, each behind a comma.
 fn cpu_features(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     let text = t.safely(|| std::fs::read_to_string("/proc/cpuinfo")).unwrap_or_default();
     Ok(strings::from_str(t, &features(&text, t.vm.processors()))?.address() as u64)
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn features_have_the_names_that_tests_look_for() {
-        let text = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 1\nflags\t\t: fpu pni sse4_1 avx2 sha_ni\n";
+        let text = "cpu family\t: 25\nmodel\t\t: 1\nflags\t\t: fpu pni sse4_1 avx2 sha_ni\n";
         let text = features(text, 2);
         assert!(text.contains("family 25 model 1 stepping "), "{text}");
         assert!(text.ends_with(", sse3, sse4.1, avx2, sha"), "{text}");

@@ -1,8 +1,8 @@
 //! `jdk.test.whitebox.WhiteBox`: the door by which the OpenJDK's tests look into the VM, with `-XX:+WhiteBoxAPI`.
 //!
 //! The class is not part of the JDK: tests bring it, on the boot class path. Functions that would have no true answer
-//! here are left out, so that a test that calls one gets an `UnsatisfiedLinkError`. Tests of JDKs before 17.0.8 have the
-//! class as `sun.hotspot.WhiteBox`, with the same natives.
+//! here are left out, so that a test that calls one gets an `UnsatisfiedLinkError`. Tests of older JDKs have
+//! the class as `sun.hotspot.WhiteBox`, with the same natives.
 
 mod classes;
 mod compiler;

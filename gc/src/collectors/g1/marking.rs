@@ -5,8 +5,8 @@
 //! 2. The marker thread and its helpers trace, inside the [`Gate`]: only through objects of the snapshot,
 //!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
 //!    young, and live.
-//! 3. A handshake collects the logs of threads; these are traced. This is repeated some times. Whenever nothing is left,
-//!    the same is done with what the holders of classes hold that were found alive ([`Holders`]).
+//! 3. A handshake collects the logs of threads; these are traced. This is repeated some times. Whenever nothing is
+//!    left, the same is done with what the holders of classes hold that were found alive ([`Holders`]).
 //! 4. *Remark*, a pause: the rest of both, references, weak slots, dead classes. Then the marks say which objects are
 //!    dead; regions with nothing alive are freed, and those with little become candidates of mixed pauses.
 

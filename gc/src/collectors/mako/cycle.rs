@@ -17,6 +17,7 @@ use super::policy::{self, Candidate};
 use super::references::{self, Pending};
 use super::remote::{Found, Lost};
 use super::snapshot::Snapshot;
+use super::snapshot_roots::Held;
 use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
 use super::{Mako, Nursery, SLOT_BYTES};
@@ -780,28 +781,6 @@ impl Mako {
         count("weak_references_cleared", decision.pending.weak);
         count("final_references_enqueued", decision.pending.finals);
         count("phantom_references_cleared", decision.pending.phantom);
-    }
-}
-
-/// The roots of a snapshot.
-#[derive(Default)]
-struct Held {
-    /// Objects of PTP, which are not moved before CE.
-    by_threads: Vec<ObjectRef>,
-    in_slots: Vec<EntryIndex>,
-    /// Of objects that are still young.
-    not_in_snapshot: Vec<EntryIndex>,
-}
-
-impl Held {
-    /// Each root once. Between PTP and CE, beside the program: the entries of objects that threads hold are in the
-    /// objects, which may be remote.
-    fn roots(self) -> Vec<EntryIndex> {
-        let mut roots = self.in_slots;
-        roots.extend(self.by_threads.into_iter().map(entry_of));
-        roots.sort_unstable();
-        roots.dedup();
-        roots
     }
 }
 

@@ -168,6 +168,7 @@ mod preload;
 mod references;
 mod remote;
 mod snapshot;
+mod snapshot_roots;
 mod thread;
 mod to_region;
 mod touches;

@@ -32,7 +32,7 @@ const TOTAL_BYTES_MAX: usize = 3000;
 impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
         let Some(code) = method.code() else { return false };
-        let rules = &self.vm.jit.inlining_rules;
+        let rules = &self.vm.jit.requests;
         let is_forced =
             method.marks.contains(classfile::MethodMarks::FORCE_INLINE) || rules.forces(method);
         let limit = match method.jit.state() {

@@ -9,10 +9,10 @@
 //! Then a class with the same layout may get its id: dead objects of the class may lie in the heap for long, and walks
 //! over it need their layouts.
 
-use super::modules::NamedModule;
+use super::Vm;
 use crate::ffi::natives::Natives;
 use crate::jit::{self, compilations::Ticket};
-use crate::machine::Vm;
+use crate::loading::modules::NamedModule;
 use crate::runtime::code::quick;
 use crate::runtime::{ClassHolder, KlassRef, LoaderData};
 use gc::object::layout::HolderId;
