@@ -169,14 +169,18 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
             return Err(errors::throw_again(t, site.error));
         }
         t.store_root(site.appendix, appendix.get());
-        let number = |method: Option<MethodRef>| {
-            method.map_or(0, |method| {
-                holders::depend(t, holder.holder, method.holder);
+        // The library may have given the appendix another form meanwhile.
+        let _hold = t.vm.unloading.hold();
+        let number = |method: Option<MethodRef>| match method {
+            Some(method) if holders::depend(t, holder.holder, method.holder) => {
                 std::ptr::from_ref(method) as usize
-            })
+            }
+            _ => 0,
         };
         site.constructor.store(number(constructor_of(t, appendix.get())), Ordering::Relaxed);
         site.target.store(number(target_of(t, appendix.get())), Ordering::Relaxed);
+        let is_kept = holders::depend(t, holder.holder, adapter.holder);
+        assert!(is_kept, "{adapter:?} was unloaded while it is linked");
         site.adapter.store(std::ptr::from_ref(adapter) as usize, Ordering::Release);
     }
     Ok(())
@@ -359,9 +363,10 @@ fn check_kind(
     }
 }
 
-/// The adapter that a member name stands for, ready to be called.
+/// The adapter that a member name stands for, ready to be called. Its class lives until the current scope ends.
 fn adapter_of(t: &JavaThread, member: u64) -> JResult<MethodRef> {
-    let member = ObjectRef::from_address(member as usize);
+    // The library may keep the method's class by a soft reference only.
+    let member = t.root(ObjectRef::from_address(member as usize)).get();
     let method = match member.is_null() {
         true => None,
         false => member_name::method_of(t, member),
@@ -370,9 +375,6 @@ fn adapter_of(t: &JavaThread, member: u64) -> JResult<MethodRef> {
         let message = "linkage produced no adapter method";
         return errors::fail(t, "java/lang/LinkageError", message);
     };
-    // The library may keep it by a soft reference only.
-    let _scope = t.scope();
-    t.root(t.mirror(adapter.holder));
     initialize::initialize(t, adapter.holder)?;
     Ok(adapter)
 }

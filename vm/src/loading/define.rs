@@ -129,10 +129,6 @@ fn define(
         class_data,
     };
     let klass = create::create(t, parts)?;
-    if holder != loader.holder {
-        // Nothing else keeps it yet.
-        t.root(t.mirror(klass));
-    }
     t.vm.recorder.note_class(klass, event);
     if let Some(hidden) = options.hidden.filter(|hidden| hidden.is_nestmate) {
         let host = super::nest::host(t, hidden.host)?;

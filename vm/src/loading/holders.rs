@@ -188,13 +188,22 @@ impl Default for Holders {
     }
 }
 
-/// A class names another one for good, as a constant or a supertype: it keeps the holder of that. The other class is
-/// alive. No safepoint.
-pub fn depend(t: &JavaThread, holder: &ClassHolder, on: KlassRef) {
+/// A class names another one for good, as a constant or a supertype: it keeps the holder of that. `false`: the other
+/// class is dead, which cannot be where something keeps it so far. No safepoint.
+pub fn depend(t: &JavaThread, holder: &ClassHolder, on: KlassRef) -> bool {
+    if on.holder.is_dead() {
+        return false;
+    }
+    let mirror = t.mirror(on);
+    // Some collectors may have stopped the thread there.
+    if on.holder.is_dead() {
+        return false;
+    }
     if holder.must_keep(on.holder) {
         let slot = holder.roots.lock().take();
-        t.store_root(slot, t.mirror(on));
+        t.store_root(slot, mirror);
     }
+    true
 }
 
 fn visit_roots(holder: &ClassHolder, visit: &mut dyn FnMut(&RootSlot)) {

@@ -130,7 +130,8 @@ fn ask_loader(
     let java_name = t.root(java_name);
     let descriptor = "(Ljava/lang/String;)Ljava/lang/Class;";
     let mirror = call::call_virtual(t, object, "loadClass", descriptor, &[java_name])?;
-    let mirror = ObjectRef::from_address(mirror as usize);
+    // Nothing but the answer may keep the class so far.
+    let mirror = t.root(ObjectRef::from_address(mirror as usize)).get();
     if mirror.is_null() {
         return Ok(None);
     }

@@ -13,7 +13,8 @@ pub fn klass_of_mirror(t: &JavaThread, mirror: ObjectRef) -> KlassRef {
 }
 
 /// Makes the mirror of a new class. Does nothing while `java.lang.Class` does not exist yet: start-up
-/// calls it again for the classes before. A safepoint.
+/// calls it again for the classes before. A hidden class that holds itself is kept by a handle until the current scope
+/// ends. A safepoint.
 pub fn create(
     t: &JavaThread,
     klass: KlassRef,
@@ -51,6 +52,9 @@ pub fn create(
     };
     if let Some(component) = component {
         set(fields.class_component(), t.mirror(component));
+    }
+    if klass.holder.is_of_one_class() {
+        t.root(mirror);
     }
     // Last: other threads may look for it.
     t.store_root(klass.mirror, mirror);

@@ -67,6 +67,11 @@ impl ClassHolder {
         self.id == HolderId::PERMANENT
     }
 
+    /// Whether it is that of a hidden class alone.
+    pub fn is_of_one_class(&self) -> bool {
+        !self.is_permanent() && self.loader.get().is_none()
+    }
+
     pub fn state(&self) -> State {
         match self.state.load(Ordering::Acquire) {
             0 => State::New,
