@@ -51,11 +51,16 @@ public class Effects {
             }
             case "classes" -> {
                 byte[] file = Effects.class.getResourceAsStream("Effects.class").readAllBytes();
+                var kept = new java.util.ArrayList<Class<?>>();
                 int count = 0;
                 try {
-                    for (; count < 20_000; count++) {
-                        java.lang.invoke.MethodHandles.lookup().defineHiddenClass(file, false);
+                    for (; count < 5_000; count++) {
+                        var made = java.lang.invoke.MethodHandles.lookup().defineHiddenClass(file, false);
+                        if (args.length > 1) {
+                            kept.add(made.lookupClass());
+                        }
                     }
+                    System.out.println("all");
                 } catch (OutOfMemoryError expected) {
                     System.out.println(expected.getMessage() + " " + (count > 100));
                 }
@@ -386,9 +391,12 @@ fn modules_of_the_boot_loader_are_patched() {
 fn classes_have_a_limit() {
     let runner = Runner::new("effects-metaspace");
     let run = |options: &[&str]| {
-        let all = [&["-XX:MaxMetaspaceSize=4m"], options, &["-cp", ".", "Effects", "classes"]];
-        runner.run(&all.concat())
+        let program = ["-cp", ".", "Effects", "classes", "kept"];
+        runner.run(&[&["-XX:MaxMetaspaceSize=4m"], options, &program].concat())
     };
+    let dropped = ["-XX:MaxMetaspaceSize=4m", "-cp", ".", "Effects", "classes"];
+    let unloaded = runner.run(&dropped);
+    assert_eq!((unloaded.code, unloaded.stdout.as_str()), (Some(0), "all\n"), "{unloaded:?}");
     let caught = run(&[]);
     assert_eq!((caught.code, caught.stdout.as_str()), (Some(0), "Metaspace true\n"), "{caught:?}");
     let exit = run(&["-XX:+ExitOnOutOfMemoryError"]);
