@@ -281,6 +281,34 @@ fn flags_are_printed_in_the_form_of_java() {
 }
 
 #[test]
+fn what_the_start_prints_goes_to_a_file_as_well_and_not_to_stdout_if_asked() {
+    let runner = Runner::new("effects-output");
+    let unlock = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+PrintFlagsFinal"];
+    let run =
+        |options: &[&str]| runner.run(&[&unlock, options, &["-cp", ".", "Effects", "x"]].concat());
+    let read = |name: &str| std::fs::read_to_string(runner.scratch.path().join(name));
+    let plain = run(&[]);
+    assert!(
+        plain.stdout.contains(" MaxHeapSize ") && plain.stdout.ends_with("x null\n"),
+        "{plain:?}"
+    );
+    let both = run(&["-XX:+LogVMOutput", "-XX:LogFile=both.log"]);
+    let logged = read("both.log").unwrap();
+    assert!(logged.lines().count() > 400, "{logged}");
+    assert_eq!(both.stdout, format!("{logged}x null\n"));
+    let only = run(&["-XX:-DisplayVMOutput", "-XX:+LogVMOutput", "-XX:LogFile=only_%p.log"]);
+    assert_eq!((only.code, only.stdout.as_str()), (Some(0), "x null\n"), "{only:?}");
+    let files = std::fs::read_dir(runner.scratch.path()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let named: Vec<_> = names.filter(|name| name.starts_with("only_")).collect();
+    assert!(named.len() == 1 && !named[0].contains('%'), "{named:?}");
+    assert!(read(&named[0]).unwrap().contains(" MaxHeapSize "));
+    let refused = run(&["-XX:+LogVMOutput", "-XX:LogFile=none/x.log"]);
+    assert_eq!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("warning: Cannot open log file"), "{refused:?}");
+}
+
+#[test]
 fn what_has_no_effect_is_said_and_what_cannot_be_is_refused() {
     let runner = Runner::new("effects-classes");
     let run = |options: &[&str]| runner.run(&[options, &["-cp", ".", "Effects", "x"]].concat());

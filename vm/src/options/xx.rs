@@ -474,8 +474,11 @@ mod tests {
 
     /// Read from the list of given options, or before all others.
     const READ_ELSEWHERE: &[&str] = &[
+        "DisplayVMOutput",
         "FlightRecorder",
         "IgnoreUnrecognizedVMOptions",
+        "LogFile",
+        "LogVMOutput",
         "PrintCommandLineFlags",
         "PrintFlagsFinal",
         "PrintFlagsInitial",
