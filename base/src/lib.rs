@@ -1,6 +1,6 @@
 //! The common base of every process of Farheap: lines for its user, ending the process on fatal errors, the clock,
 //! sleeping on a word, options by table, amounts as command lines write them, memory and CPUs that the process may use,
-//! and waits that know when this process was stopped.
+//! waits that know when this process was stopped, and interned names.
 
 // Output is printed by `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -13,6 +13,7 @@ pub mod options;
 mod patience;
 mod resources;
 mod say;
+pub mod symbol;
 pub mod units;
 
 pub use clock::{now_ns, since_epoch};

@@ -6,7 +6,7 @@ use super::member::{Annotations, FieldInfo, MethodInfo};
 use crate::symbol::Symbol;
 
 /// A parsed and format-checked class file. Immutable after parsing; any thread.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ClassFile {
     pub minor_version: u16,
     pub major_version: u16,

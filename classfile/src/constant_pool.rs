@@ -1,6 +1,6 @@
 //! The constant pool as the class file has it: same indices, names interned, nothing resolved.
 
-use crate::symbol::Symbol;
+use crate::symbol::{self, Kept, Symbol};
 
 /// One constant. Indices are constant pool indices of the same class file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,14 @@ impl CpEntry {
             CpEntry::InvokeDynamic { .. } => tag::INVOKE_DYNAMIC,
             CpEntry::Module { .. } => tag::MODULE,
             CpEntry::Package { .. } => tag::PACKAGE,
+        }
+    }
+
+    /// The text of a `Utf8` entry.
+    fn text(self) -> Option<Symbol> {
+        match self {
+            CpEntry::Utf8(text) => Some(text),
+            _ => None,
         }
     }
 
@@ -205,17 +213,24 @@ pub struct DynamicRef {
 /// checked: every index inside it leads to an entry of the right kind. Immutable; any thread.
 ///
 /// Nine bytes a constant: a program has many more constants than anything else of its classes.
-#[derive(Clone, Debug, Default)]
+///
+/// It keeps the names of its `Utf8` entries, and so those of the others.
+#[derive(Debug, Default)]
 pub struct ConstantPool {
     /// The class file's tags; 0 for unusable entries.
     tags: Box<[u8]>,
     /// What an entry consists of: indices, numbers of symbols, halves of a number, the low one first.
     words: Box<[[u32; 2]]>,
+    /// The name that a hidden class got after parsing.
+    new_name: Option<Kept>,
 }
 
 impl ConstantPool {
+    /// The caller has the names in hand.
     pub fn new(entries: Vec<CpEntry>) -> ConstantPool {
+        entries.iter().filter_map(|entry| entry.text()).for_each(Symbol::keep);
         ConstantPool {
+            new_name: None,
             tags: entries.iter().map(|entry| entry.tag()).collect(),
             words: entries.iter().map(|entry| entry.words()).collect(),
         }
@@ -329,6 +344,15 @@ impl ConstantPool {
         if let CpEntry::Class { name_index, .. } = self.entry(index) {
             let renamed = CpEntry::Class { name_index, name: new_name };
             self.words[index as usize] = renamed.words();
+            self.new_name = Some(Kept::new(new_name));
+        }
+    }
+}
+
+impl Drop for ConstantPool {
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            symbol::release(self.entries().filter_map(CpEntry::text));
         }
     }
 }

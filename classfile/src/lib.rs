@@ -1,7 +1,7 @@
 //! Class files: bytes in, an owned and format-checked [`ClassFile`] out (JVMS chapter 4).
 //!
 //! * [`verifier`]: type checking of methods (JVMS 4.10). [`oopmap`]: where references are in a frame.
-//! * [`symbol`]: interned names.
+//! * [`symbol`]: interned names, of crate `base`.
 //!
 //! This crate loads and resolves nothing. Parsing never panics, regardless of the bytes, and takes
 //! memory in proportion to them. An error in a file becomes a [`ClassFormat`]: the Java error to
@@ -20,8 +20,9 @@ pub mod jdk_image;
 mod member;
 pub mod oopmap;
 mod parser;
-pub mod symbol;
 pub mod verifier;
+
+pub use base::symbol;
 
 pub use access::AccessFlags;
 pub use class::{

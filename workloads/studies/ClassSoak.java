@@ -78,6 +78,18 @@ public class ClassSoak extends ClassLoader {
         return bytes.toByteArray();
     }
 
+    /** Its own classes it looks up itself: the application's loader would keep a lock for each name it was ever asked for. */
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        if (!name.replace('.', '/').startsWith(prefix)) {
+            return super.loadClass(name, resolve);
+        }
+        synchronized (getClassLoadingLock(name)) {
+            Class<?> known = findLoadedClass(name);
+            return known != null ? known : findClass(name);
+        }
+    }
+
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
         String own = name.replace('.', '/');

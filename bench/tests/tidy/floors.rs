@@ -9,7 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 const FLOORS: &[(&str, &[&str])] = &[
     (
         "base",
-        &["units", "options", "clock", "futex", "say", "die", "patience", "container", "resources"],
+        &[
+            "units",
+            "symbol",
+            "options",
+            "clock",
+            "futex",
+            "say",
+            "die",
+            "patience",
+            "container",
+            "resources",
+        ],
     ),
     (
         "classfile",

@@ -17,6 +17,7 @@ const UNSAFE: &[&str] = &[
     "base/src/clock.rs",
     "base/src/die.rs",
     "base/src/futex.rs",
+    "base/src/symbol",
     // Starting and ending the processes that are judged.
     "bench/src/harness/process.rs",
     // Memory whose faults are measured.

@@ -2,7 +2,7 @@
 //! packages that no named module has. (Resources are the class library's business: it reads the same path from a
 //! property.)
 
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Symbol};
 use libc::{c_char, c_int, c_void};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ pub struct AppendedPath {
     java_home: PathBuf,
     entries: RwLock<Vec<Arc<Entry>>>,
     /// The entry that the first class of a package came from, by the package's internal name.
-    packages: Mutex<FxHashMap<Symbol, Arc<Entry>>>,
+    packages: Mutex<FxHashMap<Kept, Arc<Entry>>>,
 }
 
 struct Entry {
@@ -76,7 +76,7 @@ impl AppendedPath {
             if let Some(bytes) = bytes {
                 let package = classfile::descriptor::package_of(name.as_bytes());
                 let path = entry.path.clone();
-                self.packages.lock().entry(Symbol::intern(package)).or_insert(entry);
+                self.packages.lock().entry(Kept::new(Symbol::intern(package))).or_insert(entry);
                 return Some((bytes, path));
             }
         }

@@ -8,7 +8,7 @@ use crate::java::{objects, reflect};
 use crate::loading::{allocate, boxes, errors, link as class_link, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{FieldRef, JResult, KlassRef, object};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};
@@ -145,6 +145,7 @@ fn resolve(t: &JavaThread, args: Arguments) -> JResult<u64> {
 fn members(t: &JavaThread, args: Arguments) -> JResult<u64> {
     const SEARCH_SUPERCLASSES: i32 = 0x0010_0000;
     const SEARCH_INTERFACES: i32 = 0x0020_0000;
+    let _names = Scope::new();
     let (name, signature) = (symbol_of(t, args.object(1)), symbol_of(t, args.object(2)));
     let (flags, results) = (args.int(3), args.handle(6));
     if args.object(0).is_null() || results.is_null() {

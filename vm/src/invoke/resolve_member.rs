@@ -7,7 +7,7 @@ use crate::loading::{access, constraints, errors, link, resolve, strings};
 use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{AccessFlags, ref_kind};
 
 /// On whose behalf a member name is resolved.
@@ -38,6 +38,7 @@ pub fn resolve(t: &JavaThread, member: Handle, caller: Option<Caller>) -> JResul
     if referenced.is_array() {
         referenced = t.vm.known.classes.object();
     }
+    let _names = Scope::new();
     let name = Symbol::intern(&strings::to_modified_utf8(t, name));
     let Some(descriptor) = types::descriptor_of(t, ty) else { return Ok(false) };
     link::link(t, referenced)?;

@@ -6,13 +6,14 @@ use crate::loading::{allocate, initialize, lookup, resolve, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassKind, KlassRef};
 use classfile::descriptor::package_of;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{BasicType, FieldType, MethodDescriptor};
 use gc::object::ObjectRef;
 
 /// The `MethodType` of a descriptor, its classes loaded as `holder` sees them. A safepoint.
 pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JResult<ObjectRef> {
     let parsed = MethodDescriptor::of(descriptor);
+    let names = Scope::new();
     let mut klasses = Vec::new();
     // Up to the first type that is not one of those, the loader is not asked.
     let mut is_common = true;
@@ -24,6 +25,7 @@ pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JRes
             None => class_of(t, holder, ty)?,
         });
     }
+    drop(names);
     let result = klasses.pop().expect("every descriptor has a result");
     let natives = t.vm.known.classes.method_handle_natives();
     initialize::initialize(t, natives)?;
@@ -51,6 +53,7 @@ fn common_class(t: &JavaThread, ty: FieldType<'_>) -> JResult<Option<KlassRef>> 
 
 /// The class of a type, loaded and accessible as `holder` sees it. A safepoint.
 pub fn class_of(t: &JavaThread, holder: KlassRef, ty: FieldType<'_>) -> JResult<KlassRef> {
+    let _names = Scope::new();
     let klass = match ty.class_name() {
         Some(name) if name == holder.name => holder,
         Some(name) if is_everywhere(name) => match lookup::load_boot_class(t, name)? {

@@ -4,7 +4,7 @@ use crate::loading::{allocate, call, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, object};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 use std::sync::LazyLock;
@@ -105,6 +105,7 @@ pub fn class_of_type(
     loader: &'static LoaderData,
     ty: FieldType<'_>,
 ) -> JResult<KlassRef> {
+    let _names = Scope::new();
     match ty.class_name() {
         None => Ok(t.vm.known.primitive(ty.basic)),
         Some(name) => lookup::load_named_class(t, loader, name),

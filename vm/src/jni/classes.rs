@@ -8,7 +8,7 @@ use crate::loading::define::{DefineOptions, define_class};
 use crate::loading::{allocate, errors, initialize, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef, object};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 use libc::c_char;
 
@@ -21,6 +21,7 @@ pub extern "C" fn define(
 ) -> jclass {
     env.enter(|t| {
         let loader = lookup::loader_data(t, entry::resolve(t, loader));
+        let _names = Scope::new();
         // SAFETY: JNI callers pass `length` bytes and a C string or null.
         let (bytes, name) = unsafe {
             let bytes = std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize);
@@ -40,9 +41,12 @@ pub extern "C" fn find(env: Env, name: *const c_char) -> jclass {
         let name = unsafe { entry::c_bytes(name) };
         // A class's descriptor will do as well as its name.
         let inside = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+        let names = Scope::new();
         let name = Symbol::intern(inside.unwrap_or(name));
         let loader = calling_loader(t)?;
         let klass = load_or_no_class_def(t, loader, name)?;
+        // A static initializer may run for long.
+        drop(names);
         initialize::initialize(t, klass)?;
         Ok(t.mirror(klass))
     })
@@ -180,10 +184,11 @@ fn find_method(
     is_static: bool,
 ) -> JResult<jmethodID> {
     let klass = entry::klass(t, class)?;
+    initialize::initialize(t, klass)?;
+    let _names = Scope::new();
     // SAFETY: JNI callers pass C strings.
     let (name, descriptor) = unsafe { (entry::c_bytes(name), entry::c_bytes(descriptor)) };
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
-    initialize::initialize(t, klass)?;
     let found = if klass.is_primitive() {
         None
     } else if matches!(name.bytes(), b"<init>" | b"<clinit>") {

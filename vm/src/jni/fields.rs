@@ -6,7 +6,7 @@ use crate::ffi::types::{jclass, jfieldID, jobject};
 use crate::loading::{errors, initialize};
 use crate::machine::JavaThread;
 use crate::runtime::{FieldRef, JResult};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use libc::c_char;
 
 pub extern "C" fn get_field_id(
@@ -38,6 +38,7 @@ fn find(
     initialize::initialize(t, klass)?;
     // SAFETY: JNI callers pass C strings.
     let (name, descriptor) = unsafe { (entry::c_bytes(name), entry::c_bytes(descriptor)) };
+    let _names = Scope::new();
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
     match klass.find_field(name, descriptor) {
         Some(field) if field.is_static() == is_static => {

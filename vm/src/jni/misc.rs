@@ -11,7 +11,7 @@ use crate::loading::{errors, initialize, lookup, names};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef};
 use crate::threads::monitor;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use libc::c_void;
 
 pub extern "C" fn version(_env: Env) -> jint {
@@ -39,6 +39,7 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
     // SAFETY: JNI callers pass C strings.
     let (name, descriptor) =
         unsafe { (entry::c_bytes(entry.name), entry::c_bytes(entry.signature)) };
+    let _names = Scope::new();
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
     // A superclass's will do: it is that class's method from then on.
     let method = match klass.find_method(name, descriptor) {

@@ -7,7 +7,7 @@ use crate::java::{objects, reflect};
 use crate::loading::{allocate, errors, initialize, nest, resolve};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{AccessFlags, FieldType, InnerClass};
 use gc::object::ObjectRef;
 
@@ -214,6 +214,7 @@ fn record_component(
     let ty = FieldType::parse(info.descriptor.bytes()).expect("checked when parsed");
     let ty = objects::class_of_type(t, klass.loader, ty)?;
     fields::put_ref(t, component.get(), F::ComponentType, t.mirror(ty));
+    let _names = Scope::new();
     let descriptor = Symbol::intern(&[b"()", info.descriptor.bytes()].concat());
     if let Some(accessor) = klass.declared_method(info.name, descriptor).filter(|m| !m.is_static())
     {

@@ -8,7 +8,7 @@ use crate::loading::define::{self, DefineOptions, HiddenOptions};
 use crate::loading::{allocate, errors, initialize, link, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassKind};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 use libc::c_char;
 
@@ -35,6 +35,7 @@ extern "C" fn JVM_FindClassFromBootLoader(env: Env, name: *const c_char) -> jcla
         let Some(name) = name.filter(|name| name.len() <= NAME_BYTES_MAX) else {
             return Ok(ObjectRef::NULL);
         };
+        let _names = Scope::new();
         let found = lookup::load_boot_class(t, Symbol::intern(name))?;
         Ok(found.map_or(ObjectRef::NULL, |klass| t.mirror(klass)))
     })
@@ -51,9 +52,12 @@ extern "C" fn JVM_FindClassFromCaller(
     env.enter(|t| {
         // SAFETY: as above.
         let name = unsafe { optional_bytes(name) };
+        let names = Scope::new();
         let name = checked_name(t, name, "java/lang/ClassNotFoundException")?;
         let loader = lookup::loader_data(t, entry::resolve(t, loader));
         let klass = lookup::load_class(t, loader, name)?;
+        // A static initializer may run for long.
+        drop(names);
         if init != 0 {
             initialize::initialize(t, klass)?;
         }
@@ -72,9 +76,11 @@ extern "C" fn JVM_FindClassFromClass(
     env.enter(|t| {
         // SAFETY: as above.
         let name = unsafe { optional_bytes(name) };
+        let names = Scope::new();
         let name = checked_name(t, name, "java/lang/NoClassDefFoundError")?;
         let loader = entry::klass(t, from)?.loader;
         let klass = lookup::load_named_class(t, loader, name)?;
+        drop(names);
         if init != 0 {
             initialize::initialize(t, klass)?;
         }
@@ -89,6 +95,7 @@ extern "C" fn JVM_FindLoadedClass(env: Env, loader: jobject, name: jstring) -> j
         if name.is_null() {
             return Ok(ObjectRef::NULL);
         }
+        let _names = Scope::new();
         let name = internal_name(&strings::to_modified_utf8(t, name));
         let loader = lookup::loader_data(t, entry::resolve(t, loader));
         Ok(loader.find(name).map_or(ObjectRef::NULL, |klass| t.mirror(klass)))
@@ -121,6 +128,7 @@ extern "C" fn JVM_DefineClassWithSource(
         // SAFETY: C strings or null, and a buffer of `length` bytes.
         let (name, source, bytes) =
             unsafe { (optional_bytes(name), optional_bytes(source), class_bytes(bytes, length)) };
+        let _names = Scope::new();
         let expected_name = match name {
             Some(_) => Some(checked_name(t, name, "java/lang/NoClassDefFoundError")?),
             None => None,
@@ -167,6 +175,7 @@ extern "C" fn JVM_LookupDefineClass(
         }
         // SAFETY: a C string or null, and a buffer of `length` bytes.
         let (name, bytes) = unsafe { (optional_bytes(name), class_bytes(bytes, length)) };
+        let names = Scope::new();
         let expected_name = match name {
             Some(_) => Some(checked_name(t, name, "java/lang/NoClassDefFoundError")?),
             None => None,
@@ -181,6 +190,7 @@ extern "C" fn JVM_LookupDefineClass(
             hidden,
         };
         let klass = define::define_class(t, host.loader, bytes, options)?;
+        drop(names);
         if klass.package() != host.package() {
             return illegal_argument(t, "Lookup class and defined class are in different packages");
         }

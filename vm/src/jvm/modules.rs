@@ -8,7 +8,7 @@ use crate::loading::modules::{ExportTo, ModuleRef, NamedModule, NewModule};
 use crate::loading::{errors, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, LoaderData};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 use rustc_hash::FxHashSet;
 
@@ -33,6 +33,7 @@ pub extern "C" fn JVM_DefineModule(
         }
         let loader = fields::get_ref(t, module.get(), F::ModuleLoader);
         let loader = lookup::loader_data(t, loader);
+        let _names = Scope::new();
         let packages = package_names(t, entry::resolve(t, packages));
         check_packages(t, loader, &packages)?;
         let new = NewModule {
@@ -137,6 +138,7 @@ fn export(t: &JavaThread, from: &NamedModule, package: jstring, to: ExportTo) ->
     if package.is_null() {
         return null_pointer(t, "package is null");
     }
+    let _names = Scope::new();
     let name = internal_name(&strings::to_modified_utf8(t, entry::resolve(t, package)));
     if from.export(name, to) {
         return Ok(());

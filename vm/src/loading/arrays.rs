@@ -6,7 +6,7 @@ use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
 use crate::runtime::klass::{DISPLAY, KlassKind};
 use crate::runtime::{JResult, Klass, KlassRef, LoaderData};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Scope, Symbol};
 use classfile::{AccessFlags, BasicType};
 use gc::object::layout::KlassLayout;
 use std::sync::OnceLock;
@@ -20,6 +20,7 @@ pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
     if let KlassKind::Primitive(ty) = component.kind {
         return Ok(primitive_array_class(t, ty));
     }
+    let _names = Scope::new();
     let name = match component.is_array() {
         true => [b"[", component.name.bytes()].concat(),
         false => [b"[L", component.name.bytes(), b";"].concat(),
@@ -103,6 +104,7 @@ fn make(
         id: t.vm.heap.layouts().register_of(holder.id, layout),
         serial: t.vm.klasses.next_serial(),
         name,
+        kept_name: Kept::new(name),
         loader,
         holder,
         flags: access | AccessFlags::FINAL | AccessFlags::ABSTRACT,

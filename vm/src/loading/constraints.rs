@@ -8,7 +8,7 @@ use super::messages::{location_with_parent, method_text, of_method};
 use super::{errors, lookup, tables};
 use crate::machine::JavaThread;
 use crate::runtime::{FieldRef, JResult, Klass, KlassRef, LoaderData, MethodRef};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Symbol};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Default)]
 pub struct Constraints {
     /// Locked before any loader's `classes`.
-    groups: Mutex<FxHashMap<Symbol, Vec<Group>>>,
+    groups: Mutex<FxHashMap<Kept, Vec<Group>>>,
 }
 
 /// Loaders (by id) that mean the same class by a name.
@@ -61,7 +61,7 @@ impl Constraints {
     /// Lets two loaders mean the same by a name. `false` when they do not.
     fn add(&self, name: Symbol, one: &LoaderData, other: &LoaderData) -> bool {
         let mut groups = self.groups.lock();
-        let of_name = groups.entry(name).or_default();
+        let of_name = groups.entry(Kept::new(name)).or_default();
         let (with, without): (Vec<Group>, Vec<Group>) =
             std::mem::take(of_name).into_iter().partition(|group| {
                 group.loaders.contains(&one.id) || group.loaders.contains(&other.id)

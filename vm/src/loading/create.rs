@@ -11,7 +11,7 @@ use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
 use crate::runtime::{ClassHolder, Field, Handle, JResult, Klass, KlassRef, LoaderData, Method};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Symbol};
 use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use classfile::{MethodInfo, MethodMarks};
 use gc::object::layout::{KlassLayout, ReferenceKind};
@@ -69,6 +69,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         id,
         serial: t.vm.klasses.next_serial(),
         name,
+        kept_name: Kept::new(name),
         loader,
         holder,
         flags,

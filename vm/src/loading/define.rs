@@ -5,7 +5,7 @@ use super::{class_memory, constraints, create, errors, holders, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef};
 use classfile::descriptor::package_of;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{AccessFlags, ClassFile, ParseOptions};
 use gc::object::log::{LogLevel, LogLine};
 use std::cell::RefCell;
@@ -40,6 +40,7 @@ pub fn define_class(
     bytes: &[u8],
     options: DefineOptions,
 ) -> JResult<KlassRef> {
+    let _names = Scope::new();
     match options.hidden {
         // No other definition can have its name.
         Some(_) => define(t, loader, bytes, options),

@@ -4,7 +4,7 @@ use super::{arrays, call, constraints, define, errors, holders, strings};
 use crate::machine::JavaThread;
 use crate::monitors::monitor;
 use crate::runtime::{JResult, KlassRef, LoaderData};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 
@@ -105,6 +105,7 @@ fn load_array(
     let Some(element) = element else {
         return Ok(None);
     };
+    let _names = Scope::new();
     let innermost = match element.class_name() {
         Some(name) => load_if_there(t, loader, name)?,
         None => Some(t.vm.known.primitive(element.basic)),

@@ -8,7 +8,7 @@
 
 use crate::machine::JavaThread;
 use crate::runtime::{KlassKind, KlassRef, LoaderData, object};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Scope, Symbol};
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,6 +23,7 @@ pub struct Modules {
     /// Of the last one.
     last_id: AtomicU32,
     /// Owner of each package, by the id of its loader and the package's internal name.
+    /// The modules keep the names.
     packages: RwLock<FxHashMap<(u32, Symbol), &'static NamedModule>>,
     /// The `Module` object of the boot loader's unnamed module.
     boot_unnamed: RootSlot,
@@ -39,7 +40,7 @@ pub struct NamedModule {
     /// The `java.lang.Module` object: a root of the loader's holder.
     pub object: &'static RootSlot,
     is_open: bool,
-    packages: FxHashSet<Symbol>,
+    packages: FxHashSet<Kept>,
     reads: RwLock<Targets>,
     /// The modules that may use each exported package.
     exports: RwLock<FxHashMap<Symbol, Targets>>,
@@ -109,13 +110,13 @@ impl Modules {
             loader,
             object: loader.holder.roots.lock().take(),
             is_open: new.is_open,
-            packages: new.packages,
+            packages: new.packages.into_iter().map(Kept::new).collect(),
             reads: RwLock::default(),
             exports: RwLock::default(),
         }));
         t.store_root(module.object, object);
         object::put(object, t.vm.known.fields.module_id(), module.id as i32);
-        packages.extend(module.packages.iter().map(|package| ((loader.id, *package), module)));
+        packages.extend(module.packages.iter().map(|package| ((loader.id, package.get()), module)));
         named.insert(module.id, module);
         drop((named, packages));
         if is_base {
@@ -154,6 +155,7 @@ impl Modules {
 
     /// The module of the classes of a package of a loader.
     pub fn of_package(&self, loader: &'static LoaderData, package: &[u8]) -> ModuleRef {
+        let _names = Scope::new();
         match self.packages.read().get(&(loader.id, Symbol::intern(package))) {
             Some(module) => ModuleRef::Named(module),
             None => ModuleRef::Unnamed(loader),
@@ -353,6 +355,7 @@ impl ModuleRef {
             ModuleRef::Unnamed(_) => true,
             ModuleRef::Named(owner) if owner.is_open => true,
             ModuleRef::Named(owner) => {
+                let _names = Scope::new();
                 let exports = owner.exports.read();
                 exports
                     .get(&Symbol::intern(package))

@@ -4,7 +4,7 @@
 use super::{access, errors, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, Throw};
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use classfile::verifier::{self, Failure};
 use gc::object::ObjectRef;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -17,6 +17,7 @@ pub fn verify(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     if !wanted || access::is_magic(t, klass) {
         return Ok(());
     }
+    let _names = Scope::new();
     let file = &klass.inst().file;
     if verifier::uses_inference(file.major_version) {
         return infer(t, klass);

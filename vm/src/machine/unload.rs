@@ -15,12 +15,13 @@ use crate::jit::{self, compilations::Ticket};
 use crate::loading::modules::NamedModule;
 use crate::runtime::code::quick;
 use crate::runtime::{ClassHolder, KlassRef, LoaderData};
+use classfile::symbol;
 use gc::object::layout::HolderId;
 use gc::object::log::{LogLevel, LogLine};
 use gc::threads::mutator::WorldStopped;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The state of unloading of one VM.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub struct Unloading {
     dying: Mutex<Vec<Dying>>,
     /// Classes from class files that were unloaded so far. Relaxed: a figure.
     classes: AtomicU64,
+    /// Classes have died, or may have, since names were swept last.
+    names_are_due: AtomicBool,
     /// Threads that look at classes which nothing else may keep: nothing is reclaimed meanwhile.
     holds: AtomicUsize,
 }
@@ -66,6 +69,7 @@ impl Unloading {
 
 /// Step 1 of the module text.
 pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId) -> bool) {
+    vm.unloading.names_are_due.store(true, Ordering::Relaxed);
     let dead = vm.holders.take_dead(is_alive);
     if dead.is_empty() {
         return;
@@ -109,17 +113,19 @@ pub fn after_collection(vm: &'static Vm) {
     }
     // Without waiting: a pause may have begun on a thread that another one waits for.
     let Some(mut dying) = vm.unloading.dying.try_lock() else { return };
-    if dying.is_empty() || vm.unloading.holds.load(Ordering::Acquire) > 0 {
-        return;
+    if !dying.is_empty() && vm.unloading.holds.load(Ordering::Acquire) == 0 {
+        let is_ready = |each: &mut Dying| {
+            !each.is_named && each.ticket.is_none_or(|ticket| vm.jit.is_past(ticket))
+        };
+        let ready: Vec<Dying> = dying.extract_if(.., is_ready).collect();
+        drop(dying);
+        for each in ready {
+            // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
+            unsafe { reclaim(vm, each) }
+        }
     }
-    let is_ready = |each: &mut Dying| {
-        !each.is_named && each.ticket.is_none_or(|ticket| vm.jit.is_past(ticket))
-    };
-    let ready: Vec<Dying> = dying.extract_if(.., is_ready).collect();
-    drop(dying);
-    for each in ready {
-        // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
-        unsafe { reclaim(vm, each) }
+    if vm.unloading.names_are_due.swap(false, Ordering::Relaxed) {
+        symbol::sweep();
     }
 }
 

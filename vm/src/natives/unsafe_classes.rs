@@ -9,7 +9,7 @@ use crate::runtime::headers::array_base;
 use crate::runtime::{JResult, KlassKind, KlassRef, object};
 use crate::threads::sleep;
 use classfile::AccessFlags;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 
 pub static CLASSES: NativeTable = NativeTable {
@@ -66,6 +66,7 @@ fn named_field_offset(t: &JavaThread, args: Arguments) -> JResult<u64> {
     if args.object(2).is_null() {
         return Err(errors::null_pointer(t));
     }
+    let _names = Scope::new();
     let name = Symbol::intern(&strings::to_modified_utf8(t, args.object(2)));
     match holder.fields().iter().find(|field| field.name() == name) {
         Some(field) => {
@@ -135,6 +136,7 @@ fn define_class(t: &JavaThread, args: Arguments) -> JResult<u64> {
     if offset < 0 || length < 0 || offset as usize + length as usize > array_bytes {
         return Err(errors::throw_new(t, "java/lang/ArrayIndexOutOfBoundsException", None));
     }
+    let _names = Scope::new();
     let expected_name = (!name.is_null()).then(|| {
         let text = strings::to_modified_utf8(t, name);
         Symbol::intern(&text.iter().map(|b| if *b == b'.' { b'/' } else { *b }).collect::<Vec<_>>())

@@ -14,7 +14,7 @@ use crate::loading::strings;
 use crate::machine::JavaThread;
 use crate::runtime::{KlassRef, LoaderData, MethodRef};
 use classfile::AccessFlags;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -29,7 +29,7 @@ pub struct Constants {
     methods: Pool<(u32, u32)>,
     loaders: Pool<u32>,
     /// By loader and name.
-    packages: Pool<(u32, &'static [u8])>,
+    packages: Pool<(u32, Box<[u8]>)>,
     /// By number of a named module, or of the loader of an unnamed one.
     modules: Pool<(bool, u32)>,
     /// By number of the parent and name.
@@ -265,13 +265,16 @@ impl Constants {
         if klass.instance().is_none() || klass.package().is_empty() {
             return 0;
         }
-        let key = (klass.loader.id, klass.package());
+        let key = (klass.loader.id, klass.package().into());
         if let Some(number) = self.packages.numbers.get(&key) {
             return *number;
         }
         let module = t.vm.modules.of_class(klass);
         let is_exported = match module {
-            ModuleRef::Named(module) => module.exports_to_all(Symbol::intern(klass.package())),
+            ModuleRef::Named(module) => {
+                let _names = Scope::new();
+                module.exports_to_all(Symbol::intern(klass.package()))
+            }
             ModuleRef::Unnamed(_) => true,
         };
         let module = self.module(t, module);

@@ -12,7 +12,7 @@ use super::loader::LoaderData;
 use super::method::Method;
 use super::pool::RuntimePool;
 use classfile::descriptor::package_of;
-use classfile::symbol::Symbol;
+use classfile::symbol::{Kept, Symbol};
 use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo};
 use gc::object::{KlassId, RootSlot};
 use parking_lot::{Condvar, Mutex};
@@ -30,6 +30,9 @@ pub struct Klass {
     pub serial: u32,
     /// Internal name (`java/lang/Object`, `[I`, `int`).
     pub name: Symbol,
+    /// Keeps the name: no pool of constants may have that of an array type.
+    #[expect(dead_code, reason = "it is an owner")]
+    pub(crate) kept_name: Kept,
     /// The loader that defined it; for arrays the loader of the innermost element type, for primitives the boot
     /// loader.
     pub loader: &'static LoaderData,
