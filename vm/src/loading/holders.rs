@@ -147,16 +147,7 @@ impl Holders {
 
     /// Takes the holders that the marking that ends has judged and not found, and makes them dead. World stopped.
     pub fn take_dead(&self, is_alive: &dyn Fn(HolderId) -> bool) -> Vec<&'static ClassHolder> {
-        let mut by_id = self.by_id.write();
-        let is_dead =
-            |holder: &ClassHolder| holder.state() == State::Judged && !is_alive(holder.id);
-        let dead: Vec<_> = by_id.extract_if(|_, holder| is_dead(holder)).map(|(_, h)| h).collect();
-        let mut loaders = self.loaders.write();
-        for holder in &dead {
-            holder.set_state(State::Dead);
-            holder.loader.get().inspect(|loader| _ = loaders.remove(&loader.id));
-        }
-        dead
+        self.take(|holder| holder.state() == State::Judged && !is_alive(holder.id))
     }
 
     /// Takes the loaders without a class whose object a collection has found dead. Any thread.
@@ -170,15 +161,20 @@ impl Holders {
         if !self.by_id.read().values().any(|holder| is_emptied(holder)) {
             return Vec::new();
         }
+        self.take(is_emptied)
+    }
+
+    /// Takes those out of the tables, and makes them dead.
+    fn take(&self, is_wanted: impl Fn(&ClassHolder) -> bool) -> Vec<&'static ClassHolder> {
         let mut by_id = self.by_id.write();
         let mut loaders = self.loaders.write();
-        let emptied: Vec<_> =
-            by_id.extract_if(|_, holder| is_emptied(holder)).map(|(_, h)| h).collect();
-        for holder in &emptied {
+        let wanted = by_id.extract_if(|_, holder| is_wanted(holder));
+        let taken: Vec<_> = wanted.map(|(_, holder)| holder).collect();
+        for holder in &taken {
             holder.set_state(State::Dead);
             holder.loader.get().inspect(|loader| _ = loaders.remove(&loader.id));
         }
-        emptied
+        taken
     }
 }
 

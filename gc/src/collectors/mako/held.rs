@@ -1,7 +1,7 @@
 //! Tracing of what the holders of classes hold that are found alive ([`Holders`]).
 //!
-//! Agents report the holders of the classes of the objects that they have traced, when tracing is over. The slots of
-//! those that are new are further roots.
+//! Agents report the classes of the objects that they have traced, when tracing is over. The slots of those of their
+//! holders that are new are further roots.
 
 use super::remote::{Agents, Lost};
 use super::{Mako, Shared};
