@@ -94,7 +94,8 @@ pub extern "C" fn new_object_a(
 /// The method of an id.
 #[inline]
 pub fn method_of(id: jmethodID) -> MethodRef {
-    // SAFETY: method ids are given out by `GetMethodID` and its like; methods live as long as the VM.
+    // SAFETY: method ids are given out by `GetMethodID` and its like; methods live as long as
+    // their classes, and a caller must not use an id of a class that may be unloaded (JNI, chapter 2).
     unsafe { &*id }
 }
 

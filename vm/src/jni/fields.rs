@@ -56,7 +56,8 @@ fn find(
 /// The field of an id.
 #[inline]
 pub fn field_of(id: jfieldID) -> FieldRef {
-    // SAFETY: field ids are given out by `GetFieldID` and its like; fields live as long as the VM.
+    // SAFETY: field ids are given out by `GetFieldID` and its like; fields live as long as
+    // their classes, and a caller must not use an id of a class that may be unloaded (JNI, chapter 2).
     unsafe { &*id }
 }
 

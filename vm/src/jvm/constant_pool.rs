@@ -43,7 +43,7 @@ fn checked(t: &JavaThread, pool: jobject, index: jint) -> JResult<(KlassRef, u16
 }
 
 fn constants(klass: KlassRef) -> &'static ConstantPool {
-    // SAFETY: a class's file lives as long as the VM.
+    // SAFETY: a class's file lives as long as the class, which the caller has in hand.
     unsafe { &*std::ptr::from_ref(&klass.inst().file.constant_pool) }
 }
 

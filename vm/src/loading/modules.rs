@@ -304,8 +304,17 @@ impl NamedModule {
     }
 
     /// Whether everyone may use a package (internal name) of this module.
-    pub fn exports_to_all(&self, package: Symbol) -> bool {
-        self.is_open || self.exports.read().get(&package).is_some_and(|targets| targets.everyone)
+    pub fn exports_to_all(&self, package: &[u8]) -> bool {
+        self.exports_where(package, |targets| targets.everyone)
+    }
+
+    /// Whether this module is open, or exports a package (internal name) to targets that are the wanted ones.
+    fn exports_where(&self, package: &[u8], are_wanted: impl FnOnce(&Targets) -> bool) -> bool {
+        if self.is_open {
+            return true;
+        }
+        let _names = Scope::new();
+        self.exports.read().get(&Symbol::intern(package)).is_some_and(are_wanted)
     }
 
     /// Exports a package (internal name) of this module. `false` when it has no such package.
@@ -353,13 +362,8 @@ impl ModuleRef {
     fn exports(self, package: &[u8], reader: ModuleRef) -> bool {
         match self {
             ModuleRef::Unnamed(_) => true,
-            ModuleRef::Named(owner) if owner.is_open => true,
             ModuleRef::Named(owner) => {
-                let _names = Scope::new();
-                let exports = owner.exports.read();
-                exports
-                    .get(&Symbol::intern(package))
-                    .is_some_and(|to| to.everyone || to.contains(reader))
+                owner.exports_where(package, |to| to.everyone || to.contains(reader))
             }
         }
     }

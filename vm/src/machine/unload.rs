@@ -111,21 +111,27 @@ pub fn after_collection(vm: &'static Vm) {
     if !emptied.is_empty() {
         forget(vm, emptied, None);
     }
-    // Without waiting: a pause may have begun on a thread that another one waits for.
-    let Some(mut dying) = vm.unloading.dying.try_lock() else { return };
-    if !dying.is_empty() && vm.unloading.holds.load(Ordering::Acquire) == 0 {
-        let is_ready = |each: &mut Dying| {
-            !each.is_named && each.ticket.is_none_or(|ticket| vm.jit.is_past(ticket))
-        };
-        let ready: Vec<Dying> = dying.extract_if(.., is_ready).collect();
-        drop(dying);
-        for each in ready {
-            // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
-            unsafe { reclaim(vm, each) }
-        }
-    }
+    reclaim_ready(vm);
     if vm.unloading.names_are_due.swap(false, Ordering::Relaxed) {
         symbol::sweep();
+    }
+}
+
+/// Reclaims the dead holders that nothing looks at any more.
+fn reclaim_ready(vm: &Vm) {
+    // Without waiting: a pause may have begun on a thread that another one waits for.
+    let Some(mut dying) = vm.unloading.dying.try_lock() else { return };
+    if dying.is_empty() || vm.unloading.holds.load(Ordering::Acquire) > 0 {
+        return;
+    }
+    let is_ready = |each: &mut Dying| {
+        !each.is_named && each.ticket.is_none_or(|ticket| vm.jit.is_past(ticket))
+    };
+    let ready: Vec<Dying> = dying.extract_if(.., is_ready).collect();
+    drop(dying);
+    for each in ready {
+        // SAFETY: the holder is dead, and the compiler says that no code, and no thread of its, names its classes.
+        unsafe { reclaim(vm, each) }
     }
 }
 

@@ -14,7 +14,6 @@ use crate::loading::strings;
 use crate::machine::JavaThread;
 use crate::runtime::{KlassRef, LoaderData, MethodRef};
 use classfile::AccessFlags;
-use classfile::symbol::{Scope, Symbol};
 use gc::object::ObjectRef;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -271,10 +270,7 @@ impl Constants {
         }
         let module = t.vm.modules.of_class(klass);
         let is_exported = match module {
-            ModuleRef::Named(module) => {
-                let _names = Scope::new();
-                module.exports_to_all(Symbol::intern(klass.package()))
-            }
+            ModuleRef::Named(module) => module.exports_to_all(klass.package()),
             ModuleRef::Unnamed(_) => true,
         };
         let module = self.module(t, module);
