@@ -696,6 +696,12 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     op::IRETURN | op::FRETURN | op::ARETURN => leave!(1, *sp.sub(1)),
                     op::LRETURN | op::DRETURN => leave!(2, *sp.sub(2)),
                     op::RETURN => leave!(0, 0),
+                    quick::RETURN_CONSTRUCTED => {
+                        save!();
+                        let object = ObjectRef::from_address(*locals as usize);
+                        check!(allocate::constructed(t, object));
+                        leave!(0, 0)
+                    }
 
                     quick::GETFIELD_BYTE => {
                         get_field!(i8, |value| value as i32 as u32 as u64, 1)

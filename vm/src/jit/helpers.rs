@@ -26,6 +26,8 @@ pub const THREAD_LOCKS_OFFSET: usize = offset_of!(JavaThread, locks);
 helper! {
     /// A new object of an initialized class.
     call_new_instance => new_instance;
+    /// The end of the constructor of `Object`.
+    call_constructed => constructed;
     /// A new array.
     call_new_array => new_array;
     /// `multianewarray`.
@@ -51,6 +53,11 @@ preserving_helper! {
 
 extern "C" fn new_instance(t: &JavaThread, klass: KlassRef) -> u64 {
     word(allocate::new_instance(t, klass))
+}
+
+/// The object's new address; 0 with an exception pending.
+extern "C" fn constructed(t: &JavaThread, object: ObjectRef) -> u64 {
+    word(allocate::constructed(t, object))
 }
 
 extern "C" fn new_array(t: &JavaThread, klass: KlassRef, length: i32) -> u64 {
@@ -278,6 +285,7 @@ macro_rules! addresses {
 addresses! {
     exit_address => stubs::side_exit;
     new_instance_address => call_new_instance;
+    constructed_address => call_constructed;
     new_array_address => call_new_array;
     new_multi_array_address => call_new_multi_array;
     multiply_address => call_multiply;

@@ -8,14 +8,13 @@ use gc::core::outcome::AllocFailure;
 use gc::object::ObjectRef;
 use gc::object::layout::array_bytes;
 
-/// A zeroed instance of an initialized, instantiable class; registered for finalization if its class has a
-/// finalizer (JLS 12.6).
+/// A zeroed instance of an initialized, instantiable class. It becomes finalizable when the constructor of `Object` has
+/// ended ([`constructed`]).
 #[inline]
 pub fn new_instance(t: &JavaThread, klass: KlassRef) -> JResult<ObjectRef> {
     debug_assert!(klass.instance_bytes > 0, "instance of {klass:?}");
     match t.vm.heap.allocate(&t.mutator, klass.id, klass.instance_bytes as usize, None) {
-        Ok(object) if !klass.inst().has_finalizer => Ok(object),
-        Ok(object) => register_finalizer(t, object),
+        Ok(object) => Ok(object),
         Err(failure) => Err(errors::out_of_memory(t, failure)),
     }
 }
@@ -94,9 +93,19 @@ pub fn clone(t: &JavaThread, original: ObjectRef) -> JResult<ObjectRef> {
     let layout = t.vm.heap.layouts().layout(klass.id);
     let bytes = layout.object_bytes(original, t.vm.slot_bytes);
     t.barriers().clone_contents(&t.mutator, original, copy, bytes);
-    match klass.instance() {
-        Some(instance) if instance.has_finalizer => register_finalizer(t, copy),
-        _ => Ok(copy),
+    match klass.has_finalizer {
+        true => register_finalizer(t, copy),
+        false => Ok(copy),
+    }
+}
+
+/// The constructor of `Object` has ended for this object: if its class has a finalizer, the object becomes finalizable
+/// (JLS 12.6.1). The object, at the place where it is now.
+#[inline]
+pub fn constructed(t: &JavaThread, object: ObjectRef) -> JResult<ObjectRef> {
+    match t.klass_of(object).has_finalizer {
+        true => register_finalizer(t, object),
+        false => Ok(object),
     }
 }
 

@@ -10,7 +10,7 @@ use classfile::symbol::{Kept, Scope, Symbol};
 use classfile::{AccessFlags, BasicType};
 use gc::object::layout::KlassLayout;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 /// The class of arrays with this component type. A safepoint when it has to be made.
 pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
@@ -121,6 +121,8 @@ fn make(
         itable: OnceLock::new(),
         component_id,
         instance_bytes: 0,
+        has_finalizer: false,
+        may_be_finalized: AtomicBool::new(false),
     }));
     let klass = publish_display(klass);
     holder.add(klass);

@@ -18,7 +18,7 @@ use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::object::{OBJECT_BYTES_MIN, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 /// The inputs of a class other than its file.
 pub struct Parts {
@@ -40,10 +40,10 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
     let id = t.vm.heap.layouts().register_of(holder.id, layout);
     let name = file.name;
     let flags = file.access_flags;
+    let has_finalizer = has_finalizer(&file, super_klass);
     let mut roots = holder.roots.lock();
     let instance = InstanceKlass {
         pool: RuntimePool::new(&file.constant_pool, &mut roots),
-        has_finalizer: has_finalizer(&file, super_klass),
         file,
         methods: OnceLock::new(),
         fields: OnceLock::new(),
@@ -86,9 +86,15 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         itable: OnceLock::new(),
         component_id: 0,
         instance_bytes: if flags.is_interface() { 0 } else { shape.bytes() },
+        has_finalizer,
+        may_be_finalized: AtomicBool::new(has_finalizer),
     }));
     drop(roots);
     let klass = publish_display(klass);
+    if has_finalizer {
+        let parents = std::iter::successors(super_klass, |parent| parent.super_klass);
+        parents.for_each(|parent| parent.may_be_finalized.store(true, Ordering::Relaxed));
+    }
     add_members(t, klass, &shape);
     holder.add(klass);
     t.vm.klasses.publish(klass);
@@ -290,7 +296,7 @@ fn has_finalizer(file: &ClassFile, parent: Option<KlassRef>) -> bool {
     match file.methods.iter().find(is_finalizer) {
         // A lone `return` is an empty body.
         Some(method) => method.code.as_ref().is_none_or(|code| code.bytecode.len() > 1),
-        None => parent.inst().has_finalizer,
+        None => parent.has_finalizer,
     }
 }
 

@@ -16,8 +16,8 @@
 //! Locks: a session (the chunk) is only locked in the safe state, since its owner writes files. The others are held for
 //! moments and never over a safepoint. Order: session, buffers, constants, pending.
 //!
-//! Java code keeps a table of strings that have a number. When a chunk ends, all writers are *notified*: each empties
-//! the table before it commits its next event, so strings are named again in the new chunk.
+//! Java code keeps a table of strings that have a number. When a chunk ends, the table is emptied, and all writers are
+//! *notified*: each empties it again before it commits its next event, so strings are named again in the new chunk.
 
 mod buffer;
 mod chunk;

@@ -132,6 +132,7 @@ fn begin(t: &JavaThread, _args: Arguments) -> JResult<u64> {
 fn end(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     if t.vm.recorder.is_recording.load(Ordering::Relaxed) {
         t.vm.recorder.end(t);
+        empty_table_of_strings(t)?;
     }
     Ok(0)
 }
@@ -145,7 +146,16 @@ fn set_output(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let path = args.object(1);
     let path = (!path.is_null()).then(|| strings::to_text(t, path).into());
     t.vm.recorder.set_output(t, path);
+    empty_table_of_strings(t)?;
     Ok(0)
+}
+
+/// An epoch has begun: empties the class library's table of strings. Writers that are notified empty it too, but the
+/// writer of a new thread is not notified, and its thread may be the first one to look a string up.
+fn empty_table_of_strings(t: &JavaThread) -> JResult<()> {
+    let table = objects::boot_class(t, "jdk/jfr/internal/StringPool")?;
+    t.call(call::find(table, "reset", "()V"), &[])?;
+    Ok(())
 }
 
 fn mark_final(t: &JavaThread, _args: Arguments) -> JResult<u64> {

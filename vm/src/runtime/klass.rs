@@ -63,6 +63,11 @@ pub struct Klass {
     pub component_id: u32,
     /// Aligned bytes of an instance; 0 where there are none.
     pub instance_bytes: u32,
+    /// Declares or inherits a finalizer that is not empty.
+    pub has_finalizer: bool,
+    /// The class or one of its subclasses has a finalizer. Set before there is an instance of it, never reset; relaxed,
+    /// since whoever has an instance has seen its class.
+    pub(crate) may_be_finalized: AtomicBool,
 }
 
 /// The data of the different kinds of types.
@@ -109,8 +114,6 @@ pub struct InstanceKlass {
     pub nest_host: OnceLock<KlassRef>,
     /// How the class descends from `java.lang.ref.Reference`.
     pub reference_kind: gc::object::layout::ReferenceKind,
-    /// Declares or inherits a finalizer that is not empty.
-    pub has_finalizer: bool,
     /// Has placed the instance fields, and places those of subclasses.
     pub placer: FieldPlacer,
     /// Byte offsets of all reference slots of instances that collectors trace, inherited ones included.

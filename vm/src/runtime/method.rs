@@ -97,6 +97,11 @@ impl Method {
         self.info.name.bytes() == b"<init>"
     }
 
+    /// The constructor of `Object`, with which every construction ends that comes to an end.
+    pub fn is_object_initializer(&self) -> bool {
+        self.holder.super_klass.is_none() && self.is_initializer()
+    }
+
     pub fn is_class_initializer(&self) -> bool {
         self.info.name.bytes() == b"<clinit>"
     }

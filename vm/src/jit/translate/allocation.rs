@@ -5,12 +5,14 @@ use super::{Kind, Translator};
 use crate::jit::helpers;
 use crate::runtime::code::body::Reason;
 use crate::runtime::headers::array_base;
-use crate::runtime::{KlassKind, KlassRef};
+use crate::runtime::{Klass, KlassKind, KlassRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::CallConv;
+use std::mem::offset_of;
+use std::sync::atomic::Ordering;
 
 impl Translator<'_> {
     pub(super) fn new_instance(&mut self) -> Next {
@@ -26,14 +28,8 @@ impl Translator<'_> {
     pub(super) fn new_object(&mut self, klass: KlassRef) {
         self.name(klass);
         let bytes = klass.instance_bytes;
-        let inlines = !klass.inst().has_finalizer;
-        let quick = match inlines {
-            true => {
-                let bytes = self.b.ins().iconst(types::I64, bytes as i64);
-                self.allocate_inline(klass, bytes, None)
-            }
-            false => None,
-        };
+        let bytes = self.b.ins().iconst(types::I64, bytes as i64);
+        let quick = self.allocate_inline(klass, bytes, None);
         let object = self.or_helper(quick, |s| {
             let (thread, klass) = (s.thread(), s.klass_address(klass));
             s.call_helper(helpers::new_instance_address(), &[thread, klass])
@@ -41,6 +37,42 @@ impl Translator<'_> {
         self.facts.set_not_null(object);
         self.know_class(object, klass);
         self.push(Kind::Ref, object);
+    }
+
+    /// At the end of the constructor of `Object`: the object becomes finalizable if its class has a finalizer. Where
+    /// the class is not known, the class whose constructor called this one bounds it: as long as none below that has
+    /// a finalizer, a look at its mark is all.
+    pub(super) fn constructed(&mut self) {
+        let object = self.local(0, Kind::Ref);
+        let condition = match self.facts.class(object) {
+            Some(class) if !self.vm.klasses.get(class).has_finalizer => return,
+            Some(_) => self.b.ins().iconst(types::I8, 1),
+            None => {
+                let caller = self.scopes.iter().rev().nth(1).map(|scope| scope.method);
+                let bound = caller.filter(|caller| caller.is_initializer());
+                let bound = bound.map_or(self.scope().method.holder, |caller| caller.holder);
+                let (klass, offset) = match bound.may_be_finalized.load(Ordering::Relaxed) {
+                    true => {
+                        let id = self.klass_id(object);
+                        (self.klass_pointer(id), offset_of!(Klass, has_finalizer))
+                    }
+                    false => (self.klass_address(bound), offset_of!(Klass, may_be_finalized)),
+                };
+                self.b.ins().load(types::I8, MemFlagsData::trusted(), klass, offset as i32)
+            }
+        };
+        let bci = self.scope().bci as usize;
+        let passed = self.b.ins().iconst(types::I64, 1);
+        let result = self.at_rare_safepoint(condition, bci, Some(passed), |s| {
+            let thread = s.thread();
+            Some(s.call_helper(helpers::constructed_address(), &[thread, object]))
+        });
+        // 0 only when the helper has thrown.
+        let result = result.expect("a result");
+        let leave = self.pending_exit();
+        let go_on = self.b.create_block();
+        self.b.ins().brif(result, go_on, &[], leave, &[]);
+        self.continue_in(go_on);
     }
 
     pub(super) fn new_primitive_array(&mut self, operand: u8) {

@@ -341,6 +341,9 @@ impl Translator<'_> {
             return Err(NotCompiled::Locks);
         }
         let value = self.unlock_for_method(value);
+        if self.scope().method.is_object_initializer() {
+            self.constructed();
+        }
         match self.scope_mut().continuation.take() {
             Some(mut continuation) => {
                 self.go_to(&mut continuation, value);

@@ -65,6 +65,9 @@ pub mod internal {
     pub const PUTSTATIC_SMALL: u8 = LAST + 32;
     /// `Reference.referent`: the running collection must keep its value alive.
     pub const GETFIELD_REFERENT: u8 = LAST + 33;
+    /// `return` from the constructor of `Object`: the object may be finalizable from now on. The quick code has it from
+    /// the start.
+    pub const RETURN_CONSTRUCTED: u8 = LAST + 34;
 }
 
 /// Resolution state of one instruction. Written value first, then the opcode that makes it readable.
@@ -307,6 +310,11 @@ pub fn prepare(method: MethodRef) {
                 let number = call_site_number(method, instruction.bci);
                 // SAFETY: the instruction has four operand bytes.
                 unsafe { code.add(instruction.bci + 1).cast::<u32>().write_unaligned(number) };
+                continue;
+            }
+            op::RETURN if method.is_object_initializer() => {
+                // SAFETY: the instruction is in the code.
+                unsafe { code.add(instruction.bci).write(internal::RETURN_CONSTRUCTED) };
                 continue;
             }
             opcode if has_site(opcode) => {
