@@ -29,6 +29,7 @@ mod layout;
 pub mod natives;
 mod schema;
 pub mod start;
+mod string_table;
 mod writers;
 
 pub use writers::ThreadRecorder;
@@ -52,6 +53,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use string_table::Arrivals;
 
 /// The flight recorder of a VM. Unless they say otherwise, methods are for running threads, and are no safepoints.
 #[derive(Default)]
@@ -68,6 +70,7 @@ pub struct Recorder {
     buffers: Mutex<Vec<Arc<Buffer>>>,
     writers: writers::Writers,
     constants: Mutex<Constants>,
+    strings: Arrivals,
     pending: Mutex<Pending>,
     /// Threads without events of the VM, by `Thread.tid`.
     excluded: Mutex<FxHashSet<i64>>,
@@ -281,22 +284,31 @@ impl Recorder {
     }
 
     /// Ends the recording. A safepoint.
-    fn end(&self, t: &JavaThread) {
-        self.set_output(t, None);
+    fn end(&self, t: &JavaThread) -> JResult<()> {
+        self.set_output(t, None)?;
         self.is_recording.store(false, Ordering::Relaxed);
         self.pending.lock().take();
+        Ok(())
     }
 
     /// Ends the chunk, and begins one with another file; `None`: in memory. While there is no recording it only names
     /// the file to begin with. A safepoint.
-    fn set_output(&self, t: &JavaThread, path: Option<PathBuf>) {
+    fn set_output(&self, t: &JavaThread, path: Option<PathBuf>) -> JResult<()> {
         if !self.is_recording.load(Ordering::Relaxed) {
             t.safely(|| self.session.lock().next = path);
-            return;
+            return Ok(());
         }
         self.collections.emit(t, self);
         self.constants.lock().next_epoch();
         self.writers.notify(t);
+        // The writer of a new thread is not notified, and its thread may be the first one to look a string up.
+        string_table::empty(t)?;
+        t.safely(|| {
+            if let Some(chunk) = &mut self.session.lock().chunk {
+                self.report(t, self.write_events(chunk));
+            }
+        });
+        self.await_strings(t)?;
         t.safely(|| {
             let mut session = self.session.lock();
             session.next = path;
@@ -311,6 +323,7 @@ impl Recorder {
             }
             session.begin_chunk(self, t);
         });
+        Ok(())
     }
 
     /// Writes what there is, so that readers of the file see it. A safepoint.
@@ -332,9 +345,8 @@ impl Recorder {
         });
     }
 
-    /// The session is locked.
-    fn finish(&self, session: &mut Session, mut chunk: Chunk) -> io::Result<()> {
-        self.write_events(&mut chunk)?;
+    /// Ends a chunk that has its events. The session is locked.
+    fn finish(&self, session: &mut Session, chunk: Chunk) -> io::Result<()> {
         let tables = self.tables();
         let now = session.unique_now();
         let metadata = Metadata { number: session.metadata_number, description: &session.metadata };

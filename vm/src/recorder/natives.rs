@@ -131,8 +131,7 @@ fn begin(t: &JavaThread, _args: Arguments) -> JResult<u64> {
 
 fn end(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     if t.vm.recorder.is_recording.load(Ordering::Relaxed) {
-        t.vm.recorder.end(t);
-        empty_table_of_strings(t)?;
+        t.vm.recorder.end(t)?;
     }
     Ok(0)
 }
@@ -145,17 +144,8 @@ fn is_recording(t: &JavaThread, _args: Arguments) -> JResult<u64> {
 fn set_output(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let path = args.object(1);
     let path = (!path.is_null()).then(|| strings::to_text(t, path).into());
-    t.vm.recorder.set_output(t, path);
-    empty_table_of_strings(t)?;
+    t.vm.recorder.set_output(t, path)?;
     Ok(0)
-}
-
-/// An epoch has begun: empties the class library's table of strings. Writers that are notified empty it too, but the
-/// writer of a new thread is not notified, and its thread may be the first one to look a string up.
-fn empty_table_of_strings(t: &JavaThread) -> JResult<()> {
-    let table = objects::boot_class(t, "jdk/jfr/internal/StringPool")?;
-    t.call(call::find(table, "reset", "()V"), &[])?;
-    Ok(())
 }
 
 fn mark_final(t: &JavaThread, _args: Arguments) -> JResult<u64> {
@@ -253,7 +243,9 @@ fn add_string(t: &JavaThread, args: Arguments) -> JResult<u64> {
         return Err(errors::null_pointer(t));
     }
     let units = strings::to_utf16(t, string);
-    t.vm.recorder.constants.lock().string(args.long(0) as u64, &units);
+    let number = args.long(0) as u64;
+    t.vm.recorder.constants.lock().string(number, &units);
+    t.vm.recorder.strings.add(number);
     Ok(1)
 }
 

@@ -1,0 +1,128 @@
+//! The class library's table of strings that have a number (`jdk.jfr.internal.StringPool`).
+//!
+//! A thread that finds no number for a string takes the next one, puts it into the table, and tells the VM after that.
+//! Until then other threads may commit events with the number. When a chunk ends, the VM waits for the strings whose
+//! numbers were taken before its events were collected; HotSpot 17 does not, and such events lose their text.
+
+use super::Recorder;
+use crate::java::objects;
+use crate::loading::call;
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef, object};
+use classfile::symbol::Symbol;
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+use std::time::{Duration, Instant};
+
+/// The numbers of strings that have come. No safepoint is reached with the lock held.
+pub struct Arrivals(Mutex<Numbers>);
+
+struct Numbers {
+    /// All numbers below have come.
+    next: u64,
+    /// Those above that have.
+    ahead: FxHashSet<u64>,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Arrivals(Mutex::new(Numbers { next: FIRST_NUMBER, ahead: FxHashSet::default() }))
+    }
+}
+
+impl Arrivals {
+    /// The VM has the string.
+    pub fn add(&self, number: u64) {
+        let numbers = &mut *self.0.lock();
+        if number >= numbers.next {
+            numbers.ahead.insert(number);
+        }
+        while numbers.ahead.remove(&numbers.next) {
+            numbers.next += 1;
+        }
+    }
+
+    /// Returns when all strings below have come, or after a time that no running thread needs: a thread that ended with
+    /// an error between the two steps never tells. Blocks.
+    fn wait_for(&self, below: u64) {
+        let deadline = Instant::now() + WAIT_MAX;
+        while self.0.lock().next < below && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let numbers = &mut *self.0.lock();
+        numbers.next = numbers.next.max(below);
+        numbers.ahead.retain(|number| *number >= below);
+    }
+}
+
+/// Empties the table. A safepoint, and it runs Java code.
+pub fn empty(t: &JavaThread) -> JResult<()> {
+    t.call(call::find(table_class(t)?, "reset", "()V"), &[])?;
+    Ok(())
+}
+
+impl Recorder {
+    /// Waits for the strings that events may refer to by now. A safepoint.
+    pub(super) fn await_strings(&self, t: &JavaThread) -> JResult<()> {
+        let below = next_number(t)?;
+        t.safely(|| self.strings.wait_for(below));
+        Ok(())
+    }
+}
+
+/// The number that the next string gets. A safepoint, and it may run Java code.
+fn next_number(t: &JavaThread) -> JResult<u64> {
+    let class = table_class(t)?;
+    let table_type = format!("L{TABLE}$SimpleStringIdPool;");
+    let counter_type = "Ljava/util/concurrent/atomic/AtomicLong;";
+    let table = t.load_ref(t.load_root(class.mirror), offset(class, "sp", &table_type));
+    let counter = t.load_ref(table, offset(t.klass_of(table), "sidIdx", counter_type));
+    Ok(object::get::<i64>(counter, offset(t.klass_of(counter), "value", "J")) as u64)
+}
+
+fn table_class(t: &JavaThread) -> JResult<KlassRef> {
+    objects::boot_class(t, TABLE)
+}
+
+fn offset(class: KlassRef, name: &str, descriptor: &str) -> usize {
+    let field = class.declared_field(Symbol::of(name), Symbol::of(descriptor));
+    field.unwrap_or_else(|| panic!("no field {class:?}.{name}")).offset as usize
+}
+
+const TABLE: &str = "jdk/jfr/internal/StringPool";
+
+/// Where the class library begins to count.
+const FIRST_NUMBER: u64 = 1;
+
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_in_any_order() {
+        let arrivals = Arrivals::default();
+        [2, 4, 1].iter().for_each(|number| arrivals.add(*number));
+        assert_eq!(arrivals.0.lock().next, 3);
+        std::thread::scope(|scope| {
+            scope.spawn(|| arrivals.add(3));
+            arrivals.wait_for(5);
+        });
+        let numbers = arrivals.0.lock();
+        assert_eq!((numbers.next, numbers.ahead.len()), (5, 0));
+    }
+
+    #[test]
+    fn a_string_that_never_comes_is_given_up_once() {
+        let arrivals = Arrivals::default();
+        arrivals.add(2);
+        arrivals.wait_for(3);
+        let begun = Instant::now();
+        arrivals.wait_for(3);
+        arrivals.add(1);
+        arrivals.add(3);
+        assert!(begun.elapsed() < WAIT_MAX);
+        assert_eq!(arrivals.0.lock().next, 4);
+    }
+}
