@@ -86,7 +86,7 @@ conformance: build
 	$(RELEASE)/judge conformance --gc serial,mako
 	$(RELEASE)/judge conformance --gc g1,memliner-g1,shenandoah,memliner-shenandoah,semeru gc/ references/ unloading/
 	$(RELEASE)/judge conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
-	$(RELEASE)/judge conformance --gc mako --vm-option=-XX:+MakoGenerational --local-memory 25% gc/ threads/ references/ unloading/
+	$(RELEASE)/judge conformance --gc mako --vm-option=-XX:-MakoGenerational --local-memory 25% gc/ threads/ references/ unloading/
 	$(RELEASE)/judge conformance --gc g1,mako --vm-option=-XX:-UseCompactObjectHeaders --local-memory 100% --zeal '' language gc/ threads/
 	$(RELEASE)/judge conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
 	$(RELEASE)/judge conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''

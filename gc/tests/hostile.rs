@@ -121,6 +121,7 @@ fn judge(collector: &str, what: &str, end: &str) {
 /// Allocates, forgets and collects for a while.
 fn vm(collector: CollectorKind) {
     let mut options = HeapOptions::new(collector, 16 << 20);
+    options.mako.generational = Some(false);
     options.local_memory = LocalMemory::Percent(25);
     options.memory_servers = 1;
     options.agent_timeout = Duration::from_millis(1500);

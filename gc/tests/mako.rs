@@ -21,6 +21,7 @@ use swap::{PageRange, ThreadClass};
 
 fn options(servers: u16) -> HeapOptions {
     let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
+    options.mako.generational = Some(false);
     options.region_bytes = Some(256 << 10);
     options.memory_servers = servers;
     options.local_memory = LocalMemory::Bytes(2 << 20);

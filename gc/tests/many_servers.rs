@@ -17,6 +17,7 @@ const NODES: u32 = 400_000;
 /// Eight small regions for each server; late, lost and repeated pages and messages between them and the VM.
 fn options() -> HeapOptions {
     let mut options = HeapOptions::new(CollectorKind::Mako, 32 << 20);
+    options.mako.generational = Some(false);
     options.region_bytes = Some(64 << 10);
     options.local_memory = LocalMemory::Bytes(16 << 20);
     options.memory_servers = SERVERS;

@@ -13,7 +13,7 @@ use support::{TestThread, TestVm, number_of};
 
 fn options() -> HeapOptions {
     let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
-    options.mako.generational = true;
+    options.mako.generational = Some(true);
     options.region_bytes = Some(256 << 10);
     options.memory_servers = 2;
     options.local_memory = LocalMemory::Bytes(4 << 20);

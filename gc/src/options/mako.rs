@@ -11,8 +11,9 @@ options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MakoOptions, "mako" {
         /// New objects are young: they are local, have no entries until they are promoted, and are collected in short
-        /// pauses. Not in the paper, which has one generation.
-        pub generational: bool as Switch = false, "MakoGenerational", Ablation;
+        /// pauses. Not in the paper, which has one generation. Auto: where the table is in use and the heap has at most
+        /// 16 GB.
+        pub generational: Option<bool> as OrAuto of Switch = None, "MakoGenerational", Ablation;
         /// Maximum size of eden, as part of local memory, with MakoGenerational.
         pub local_eden_percent: usize as Percent = 50, "MakoLocalEdenPercent" in 1..=100, Product;
         /// Target for the length of minor collections. Eden is sized to meet it, with MakoGenerational.

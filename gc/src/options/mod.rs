@@ -6,6 +6,7 @@ mod memliner;
 mod semeru;
 mod shenandoah;
 
+use crate::object::OBJECT_ALIGNMENT;
 use crate::object::codec::{NARROW_LIMIT, SlotWidth};
 use crate::object::geometry::Geometry;
 use crate::object::log::GcLog;
@@ -214,7 +215,7 @@ impl Configuration {
         HeapOptions {
             compressed_oops: Some(self.width == SlotWidth::Narrow),
             memliner: MemLinerOptions { estimator, ..MemLinerOptions::default() },
-            mako: MakoOptions { generational: self.generational, ..MakoOptions::default() },
+            mako: MakoOptions { generational: Some(self.generational), ..MakoOptions::default() },
             hit: self.table != TableUse::None,
             hit_translation: self.table == TableUse::Translation,
             ..HeapOptions::new(self.collector, max_bytes)
@@ -438,6 +439,13 @@ impl HeapOptions {
         self.compressed_oops != Some(false) && !is_bound && geometry.heap_bytes() < NARROW_LIMIT
     }
 
+    /// Whether Mako's new objects are young.
+    pub(crate) fn has_nursery(&self, geometry: &Geometry) -> bool {
+        let fits = TableUse::of(self) == TableUse::Translation
+            && geometry.heap_bytes() <= crate::hit::YOUNG as usize * OBJECT_ALIGNMENT;
+        self.mako.generational.unwrap_or(fits)
+    }
+
     /// Whether Mako's entries shall have four bytes.
     pub(crate) fn fits_entries(&self, geometry: &Geometry) -> bool {
         self.compressed_oops != Some(false) && geometry.heap_bytes() <= NARROW_LIMIT
@@ -491,6 +499,20 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(*kind));
         }
         assert!("zgc".parse::<CollectorKind>().is_err());
+    }
+
+    #[test]
+    fn mako_has_a_nursery_where_slots_can_name_young_places() {
+        let has = |options: &HeapOptions| {
+            options.has_nursery(&Geometry::choose(options.max_bytes, None).unwrap())
+        };
+        let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 30);
+        assert!(has(&options) && !has(&HeapOptions::new(CollectorKind::Mako, 17 << 30)));
+        options.mako.generational = Some(false);
+        assert!(!has(&options));
+        options.mako.generational = None;
+        options.hit_translation = false;
+        assert!(!has(&options));
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl CollectorPlan for Plan {
         if !core.space.commit(geometry.entries_at(), PAGE_BYTES) {
             return Err(HeapError::Reserve { bytes: core.geometry.heap_bytes() });
         }
-        let generational = core.options.mako.generational;
+        let generational = core.options.has_nursery(&core.geometry);
         if generational && table != TableUse::Translation {
             let message =
                 "-XX:+MakoGenerational needs the table (-XX:+UseHIT, -XX:+UseHITTranslation)";
