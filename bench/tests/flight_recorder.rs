@@ -402,7 +402,7 @@ fn options_start_recordings_that_the_tools_of_the_jdk_read() {
         has_all(&print("ActiveRecording"), &["name = \"1\"", "out.jfr"]);
         has_all(
             &print("GarbageCollection"),
-            &["gcId = 1\n", "cause = \"System.gc()\"", "longestPause = "],
+            &["gcId = ", "cause = \"System.gc()\"", "longestPause = "],
         );
         has_all(&print("GCPhasePause"), &["gcId = ", "name = \"Pause"]);
         has_all(

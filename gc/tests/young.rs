@@ -118,6 +118,48 @@ fn a_pinned_young_object_stays_and_nothing_else_does() {
     thread.detach(&vm);
 }
 
+/// Large arrays have all regions but those that collections need.
+#[test]
+fn small_objects_are_old_from_the_start_where_eden_has_no_region() {
+    let vm = TestVm::new(&options());
+    let thread = TestThread::attach(&vm, 80);
+    let arrays: Vec<_> = (1..80)
+        .map_while(|i| {
+            let array = thread.new_array(&vm, vm.classes.bytes, 200 << 10).ok()?;
+            thread.roots[i].set(array);
+            Some(i)
+        })
+        .collect();
+    assert!(arrays.len() > 50, "{} arrays", arrays.len());
+    let length = 3_000;
+    for i in 0..length {
+        let made = node(&vm, &thread, i);
+        vm.heap.barriers().store(&thread.m, made, vm.classes.slot(0), thread.roots[0].get());
+        thread.roots[0].set(made);
+        // Garbage.
+        node(&vm, &thread, u32::MAX);
+        thread.poll(&vm);
+    }
+    let is_old = |object: ObjectRef| object.value_word().load(Ordering::Relaxed) != 0;
+    assert!(is_old(thread.roots[0].get()));
+    let check = || {
+        let mut at = thread.roots[0].get();
+        for i in (0..length).rev() {
+            assert_eq!(number_of(at).load(Ordering::Relaxed), i);
+            at = vm.heap.barriers().load(&thread.m, at, vm.classes.slot(0));
+        }
+        assert!(at.is_null());
+    };
+    check();
+    cycle(&vm, &thread);
+    check();
+    arrays.iter().for_each(|i| thread.roots[*i].set(ObjectRef::NULL));
+    cycle(&vm, &thread);
+    check();
+    assert!(!is_old(node(&vm, &thread, 0)), "there is room for eden again");
+    thread.detach(&vm);
+}
+
 #[test]
 fn an_old_reference_becomes_pending_before_a_young_one() {
     let vm = TestVm::new(&options());

@@ -154,6 +154,13 @@ impl HeapCore {
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
     }
 
+    /// Makes memory zero that the caller alone has, before an object is in it.
+    pub fn zero(&self, address: usize, bytes: usize) {
+        assert!(self.geometry.contains(address), "zero {address:#x}");
+        // SAFETY: inside the object space; the caller has taken the range for itself.
+        unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes) }
+    }
+
     /// Gives the memory of a whole region back; it reads as zero afterwards. Memory servers keep theirs until
     /// [`HeapCore::end_cycle`].
     pub fn discard_region(&self, region: RegionId) {

@@ -72,24 +72,34 @@ struct Listed {
 // SAFETY: threads on the list are alive, and are only touched as `for_each` says.
 unsafe impl Send for Listed {}
 
+fn visit_all(list: &[Listed], visit: &mut dyn FnMut(&JavaThread)) {
+    for listed in list {
+        // SAFETY: a thread is taken off the list before it is freed, which takes the lock.
+        visit(unsafe { &*listed.thread });
+    }
+}
+
 impl Threads {
     /// Every attached thread, while no thread attaches or detaches (lock held): for the collector with the world
     /// stopped, thread dumps, shutdown. `visit` reaches no safepoint.
     pub fn for_each(&self, visit: &mut dyn FnMut(&JavaThread)) {
-        for listed in self.list.lock().iter() {
-            // SAFETY: a thread is taken off the list before it is freed, which takes the lock.
-            visit(unsafe { &*listed.thread });
-        }
+        visit_all(&self.list.lock(), visit);
     }
 
-    /// As `for_each`, for a report of a crash: `false`, and no visit, if the list is being changed.
+    /// As `for_each`, for a report of a crash; `false`, and no visit, if the list is locked.
     pub fn try_for_each(&self, visit: &mut dyn FnMut(&JavaThread)) -> bool {
         let Some(list) = self.list.try_lock() else { return false };
-        for listed in list.iter() {
-            // SAFETY: as in `for_each`.
-            visit(unsafe { &*listed.thread });
-        }
+        visit_all(&list, visit);
         true
+    }
+
+    /// As `for_each`, without the lock.
+    ///
+    /// # Safety
+    /// The thread that holds the lock only reads the list, until the visits end.
+    pub unsafe fn for_each_unlocked(&self, visit: &mut dyn FnMut(&JavaThread)) {
+        // SAFETY: by the contract nobody changes the list.
+        visit_all(unsafe { &*self.list.data_ptr() }, visit);
     }
 
     pub fn count(&self) -> usize {

@@ -12,7 +12,7 @@ use super::barriers::MakoBarriers;
 use super::pacer::Pacer;
 use super::snapshot::Pending;
 use super::thread::{self, MakoThread};
-use super::young::room_for;
+use super::young::{YoungTable, room_for};
 use super::{Shared, policy};
 use crate::barrier::eval::Eval;
 use crate::core::collector::AllocRequest;
@@ -315,15 +315,30 @@ impl Allocator {
         Some((core.geometry.region_start(first), self.take_one(claim)))
     }
 
-    /// An object that is too large for the nursery, by a thread without buffers of this allocator; reaches no
-    /// safepoint.
-    pub fn allocate_large(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
-        let (address, entry) = self.allocate_humongous(request)?;
+    /// An object that is old from the start: it is too large for the nursery, or that has no region for it. By a thread
+    /// without buffers of this allocator; reaches no safepoint. What young objects there are can still be promoted
+    /// afterwards.
+    pub fn allocate_old(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let is_large = request.bytes > self.shared.core.geometry.humongous_bytes();
+        let (address, entry) = match is_large {
+            true => self.allocate_humongous(request)?,
+            false => self.allocate_small_old(request.bytes)?,
+        };
         m.allocated_bytes.set(m.allocated_bytes.get() + request.bytes as u64);
         let (barriers, length) = (&self.barriers, request.length.map(u64::from));
         let a = &mut Eval { barriers, m };
         barriers.introduce(a, address as u64, u64::from(entry.0), request.klass, length);
         Some(ObjectRef::from_address(address))
+    }
+
+    fn allocate_small_old(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
+        let young = self.shared.young.as_ref().map_or(0, YoungTable::count);
+        if young > 0 && self.shared.takable_regions() < 1 + room_for(young) {
+            return None;
+        }
+        let (address, entry) = self.allocate_beside(bytes)?;
+        self.shared.core.zero(address, bytes);
+        Some((address, entry))
     }
 
     /// Entries for objects of a region, in a minor collection.

@@ -439,17 +439,23 @@ impl Mako {
     fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let Some(nursery) = &self.nursery else { return self.allocator.allocate(m, request) };
         if request.bytes > self.core.geometry.humongous_bytes() {
-            return self.allocator.allocate_large(m, request);
+            return self.allocator.allocate_old(m, request);
         }
         loop {
             let seen = nursery.collections.load(Ordering::Relaxed);
             if let Some(object) = nursery.allocator.allocate(m, request) {
                 return Some(object);
             }
+            if nursery.has_no_eden()
+                && let Some(object) = self.allocator.allocate_old(m, request)
+            {
+                return Some(object);
+            }
             // Another thread's collection may have made room; only one of ours says that there is none.
             let is_needed = || nursery.collections.load(Ordering::Relaxed) == seen;
             if self.collect_minor(Some(m), CollectCause::AllocationFailure, &is_needed) {
-                return nursery.allocator.allocate(m, request);
+                let young = nursery.allocator.allocate(m, request);
+                return young.or_else(|| self.allocator.allocate_old(m, request));
             }
         }
     }

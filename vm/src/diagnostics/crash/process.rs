@@ -11,6 +11,7 @@ use libc::c_int;
 use std::ffi::{CStr, c_char};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 pub fn write_java_threads(report: &Report<'_>) {
     let out = report.out;
@@ -18,18 +19,30 @@ pub fn write_java_threads(report: &Report<'_>) {
     let Some(vm) = state::vm() else { return };
     out.line(format_args!("Java Threads: ( => current thread )"));
     let me = JavaThread::try_current().map(std::ptr::from_ref);
-    let is_listed = vm.threads.try_for_each(&mut |thread| {
+    let mut write = |thread: &JavaThread| {
         let is_me = me.is_some_and(|me| std::ptr::eq(me, thread));
         let (mark, address) =
             (if is_me { "=>" } else { "  " }, std::ptr::from_ref(thread) as usize);
         out.put(format_args!("{mark}{address:#018x} "));
         write_thread(out, thread);
+    };
+    // Other threads still run, and hold the list for moments.
+    let is_listed = (0..LIST_TRIES).any(|_| {
+        let is_listed = vm.threads.try_for_each(&mut write);
+        if !is_listed {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        is_listed
     });
     if !is_listed {
-        out.line(format_args!("The list of threads is being changed."));
+        // SAFETY: changes take moments. A pause that met a fault holds the lock until the end (see the module text).
+        unsafe { vm.threads.for_each_unlocked(&mut write) };
     }
     out.line(format_args!(""));
 }
+
+/// How often the list is tried, a millisecond apart.
+const LIST_TRIES: usize = 200;
 
 /// All threads of the process, by the names that the system has; Java threads are among them.
 pub fn write_other_threads(report: &Report<'_>) {

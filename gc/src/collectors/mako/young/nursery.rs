@@ -81,6 +81,12 @@ impl Nursery {
         self.eden.limit.store(limit, Ordering::Relaxed);
     }
 
+    /// Whether eden has no region and may take none: nearly all of the heap is in use. Any thread.
+    pub fn has_no_eden(&self) -> bool {
+        let (taken, limit) = (&self.eden.taken, &self.eden.limit);
+        taken.load(Ordering::Relaxed) == 0 && limit.load(Ordering::Relaxed) == 0
+    }
+
     /// The regions of eden are free again. World stopped.
     pub fn begin_eden(&self) {
         self.allocator.reset(Vec::new());
