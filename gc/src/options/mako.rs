@@ -16,7 +16,8 @@ options! {
         pub generational: Option<bool> as OrAuto of Switch = None, "MakoGenerational", Ablation;
         /// Maximum size of eden, as part of local memory, with MakoGenerational.
         pub local_eden_percent: usize as Percent = 50, "MakoLocalEdenPercent" in 1..=100, Product;
-        /// Target for the length of minor collections. Eden is sized to meet it, with MakoGenerational.
+        /// Target for the length of minor collections. Eden is sized to meet it, with MakoGenerational. The default is
+        /// MaxGCPauseMillis if that is given.
         pub minor_pause_target: Duration as Millis = Duration::from_millis(3),
             "MakoMinorPauseTarget" in 1..=10_000, Product;
         /// Write dirty pages to the servers while the program runs, before and after a cycle's first pause, and not

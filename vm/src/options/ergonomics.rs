@@ -4,6 +4,7 @@
 use super::young_sizes::YoungSizes;
 use super::{BadOption, Options};
 use base::Resources;
+use std::time::Duration;
 
 /// The sizes that the command line names.
 #[derive(Default)]
@@ -26,6 +27,7 @@ impl HeapSizes {
         let memory_bytes = options.resources.memory_bytes();
         self.apply_memory(options, memory_bytes)?;
         self.young.apply(options);
+        apply_pause_target(options);
         Ok(())
     }
 
@@ -50,6 +52,16 @@ impl HeapSizes {
         }
         (options.heap.max_bytes, options.heap.initial_bytes) = (max_bytes, initial_bytes);
         Ok(())
+    }
+}
+
+/// HotSpot's goal for pauses is one for Mako's minor collections too, if it was given and Mako's own was not.
+fn apply_pause_target(options: &mut Options) {
+    let is_given = |wanted: &str| options.flags.iter().any(|(name, _)| name == wanted);
+    if is_given("MaxGCPauseMillis") && !is_given("MakoMinorPauseTarget") {
+        let most = MINOR_PAUSE_TARGET_MAX;
+        options.heap.mako.minor_pause_target =
+            Duration::from_millis(options.heap.g1.pause_target_ms).min(most);
     }
 }
 
@@ -94,6 +106,8 @@ fn part(bytes: u64, percent: f64) -> usize {
 }
 
 const HEAP_BYTES_MIN: usize = 2 << 20;
+/// The largest `MakoMinorPauseTarget`.
+const MINOR_PAUSE_TARGET_MAX: Duration = Duration::from_secs(10);
 /// HotSpot's default of `MaxHeapSize` before it looks at the memory, 96 MiB and 30 % more for 64 bits.
 const SMALL_HEAP_BYTES: usize = (96 << 20) * 13 / 10;
 /// HotSpot's default of `MaxRAM`.
@@ -129,6 +143,17 @@ mod tests {
         assert_eq!(heap(512, &["-XX:InitialRAMPercentage=90"]), (128, 128));
         assert_eq!(heap(0, &[]), (124, 8));
         assert_eq!(heap(512, &["-XX:MaxRAMFraction=2"]), (256, 8));
+    }
+
+    #[test]
+    fn a_goal_for_pauses_is_mako_s_unless_it_has_its_own() {
+        let target = |arguments: &[&str]| {
+            Options::parse(arguments, false).unwrap().heap.mako.minor_pause_target.as_millis()
+        };
+        assert_eq!(target(&[]), 3);
+        assert_eq!(target(&["-XX:MaxGCPauseMillis=50"]), 50);
+        assert_eq!(target(&["-XX:MaxGCPauseMillis=200000"]), 10_000);
+        assert_eq!(target(&["-XX:MakoMinorPauseTarget=7", "-XX:MaxGCPauseMillis=50"]), 7);
     }
 
     #[test]

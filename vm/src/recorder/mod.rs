@@ -53,7 +53,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use string_table::Arrivals;
+use string_table::{Arrivals, StringTable};
 
 /// The flight recorder of a VM. Unless they say otherwise, methods are for running threads, and are no safepoints.
 #[derive(Default)]
@@ -122,6 +122,8 @@ struct Session {
     metadata_number: u64,
     /// No chunk follows the present one.
     is_last: bool,
+    /// The chunk has its last events, and waits for what they refer to.
+    is_ending: bool,
 }
 
 /// Events on their way to the file, or of a recording in memory.
@@ -298,20 +300,24 @@ impl Recorder {
             t.safely(|| self.session.lock().next = path);
             return Ok(());
         }
+        // The writer of a new thread is not notified, and its thread may be the first one to look a string up.
+        let table = StringTable::find(t)?;
+        table.empty(t)?;
         self.collections.emit(t, self);
         self.constants.lock().next_epoch();
         self.writers.notify(t);
-        // The writer of a new thread is not notified, and its thread may be the first one to look a string up.
-        string_table::empty(t)?;
         t.safely(|| {
-            if let Some(chunk) = &mut self.session.lock().chunk {
+            let mut session = self.session.lock();
+            session.is_ending = true;
+            if let Some(chunk) = &mut session.chunk {
                 self.report(t, self.write_events(chunk));
             }
         });
-        self.await_strings(t)?;
+        let number = table.next_number(t);
         t.safely(|| {
+            self.strings.wait_for(number);
             let mut session = self.session.lock();
-            session.next = path;
+            (session.next, session.is_ending) = (path, false);
             let had_file = session.chunk.is_some();
             if let Some(chunk) = session.chunk.take() {
                 let result = self.finish(&mut session, chunk);
@@ -331,6 +337,9 @@ impl Recorder {
         self.collections.emit(t, self);
         t.safely(|| {
             let mut session = self.session.lock();
+            if session.is_ending {
+                return;
+            }
             let now = session.unique_now();
             let Session { chunk: Some(chunk), metadata, metadata_number, .. } = &mut *session
             else {
@@ -387,7 +396,9 @@ impl Recorder {
         }
         t.safely(|| {
             let mut session = self.session.lock();
+            let is_ending = session.is_ending;
             match &mut session.chunk {
+                Some(_) if is_ending => {}
                 Some(chunk) => {
                     let result = self.write_events(chunk);
                     self.report(t, result);

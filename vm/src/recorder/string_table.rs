@@ -4,7 +4,6 @@
 //! Until then other threads may commit events with the number. When a chunk ends, the VM waits for the strings whose
 //! numbers were taken before its events were collected; HotSpot 17 does not, and such events lose their text.
 
-use super::Recorder;
 use crate::java::objects;
 use crate::loading::call;
 use crate::machine::JavaThread;
@@ -43,8 +42,8 @@ impl Arrivals {
     }
 
     /// Returns when all strings below have come, or after a time that no running thread needs: a thread that ended with
-    /// an error between the two steps never tells. Blocks.
-    fn wait_for(&self, below: u64) {
+    /// an error between the two steps never tells. Blocks; for threads in the safe state.
+    pub fn wait_for(&self, below: u64) {
         let deadline = Instant::now() + WAIT_MAX;
         while self.0.lock().next < below && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -55,33 +54,29 @@ impl Arrivals {
     }
 }
 
-/// Empties the table. A safepoint, and it runs Java code.
-pub fn empty(t: &JavaThread) -> JResult<()> {
-    t.call(call::find(table_class(t)?, "reset", "()V"), &[])?;
-    Ok(())
-}
+/// The table. Of any thread that runs.
+pub struct StringTable(KlassRef);
 
-impl Recorder {
-    /// Waits for the strings that events may refer to by now. A safepoint.
-    pub(super) fn await_strings(&self, t: &JavaThread) -> JResult<()> {
-        let below = next_number(t)?;
-        t.safely(|| self.strings.wait_for(below));
+impl StringTable {
+    /// A safepoint, and it may run Java code.
+    pub fn find(t: &JavaThread) -> JResult<StringTable> {
+        Ok(StringTable(objects::boot_class(t, TABLE)?))
+    }
+
+    /// A safepoint, and it runs Java code.
+    pub fn empty(&self, t: &JavaThread) -> JResult<()> {
+        t.call(call::find(self.0, "reset", "()V"), &[])?;
         Ok(())
     }
-}
 
-/// The number that the next string gets. A safepoint, and it may run Java code.
-fn next_number(t: &JavaThread) -> JResult<u64> {
-    let class = table_class(t)?;
-    let table_type = format!("L{TABLE}$SimpleStringIdPool;");
-    let counter_type = "Ljava/util/concurrent/atomic/AtomicLong;";
-    let table = t.load_ref(t.load_root(class.mirror), offset(class, "sp", &table_type));
-    let counter = t.load_ref(table, offset(t.klass_of(table), "sidIdx", counter_type));
-    Ok(object::get::<i64>(counter, offset(t.klass_of(counter), "value", "J")) as u64)
-}
-
-fn table_class(t: &JavaThread) -> JResult<KlassRef> {
-    objects::boot_class(t, TABLE)
+    /// The number that the next string gets. No safepoint.
+    pub fn next_number(&self, t: &JavaThread) -> u64 {
+        let table_type = format!("L{TABLE}$SimpleStringIdPool;");
+        let counter_type = "Ljava/util/concurrent/atomic/AtomicLong;";
+        let table = t.load_ref(t.load_root(self.0.mirror), offset(self.0, "sp", &table_type));
+        let counter = t.load_ref(table, offset(t.klass_of(table), "sidIdx", counter_type));
+        object::get::<i64>(counter, offset(t.klass_of(counter), "value", "J")) as u64
+    }
 }
 
 fn offset(class: KlassRef, name: &str, descriptor: &str) -> usize {

@@ -256,9 +256,14 @@ impl Allocator {
         Some(())
     }
 
-    /// An object that would waste the rest of the thread's buffer.
+    /// An object that would waste the rest of the thread's buffer, or that is old from the start.
     fn allocate_beside(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
         let mut state = self.state.lock();
+        let young = self.shared.young.as_ref().map_or(0, YoungTable::count);
+        let is_tight = young > 0 && self.shared.takable_regions() < 1 + room_for(young);
+        if is_tight && !state.has_room(&self.shared, bytes) {
+            return None;
+        }
         let chunk = state.chunk(&self.shared, bytes, bytes, None, RESERVE);
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
@@ -332,10 +337,6 @@ impl Allocator {
     }
 
     fn allocate_small_old(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
-        let young = self.shared.young.as_ref().map_or(0, YoungTable::count);
-        if young > 0 && self.shared.takable_regions() < 1 + room_for(young) {
-            return None;
-        }
         let (address, entry) = self.allocate_beside(bytes)?;
         self.shared.core.zero(address, bytes);
         Some((address, entry))
@@ -578,6 +579,12 @@ impl State {
         region.set_top(top + length);
         self.is_new[id.index()] = true;
         Some((id, core.geometry.region_start(id) + top, length))
+    }
+
+    /// Whether the region that is in use has room.
+    fn has_room(&self, shared: &Shared, bytes: usize) -> bool {
+        let room = |id| shared.core.geometry.region_bytes() - shared.core.regions.region(id).top();
+        self.current.is_some_and(|id| room(id) >= bytes)
     }
 
     /// Regions taken since the last cycle ended.

@@ -35,7 +35,8 @@ pub fn write_java_threads(report: &Report<'_>) {
         is_listed
     });
     if !is_listed {
-        // SAFETY: changes take moments. A pause that met a fault holds the lock until the end (see the module text).
+        // SAFETY: changes take moments, so that it is a reader that has the lock, such as a pause that waits at a fault
+        // until the end. Were it a thread that died while it changed the list, the fault here would end this step.
         unsafe { vm.threads.for_each_unlocked(&mut write) };
     }
     out.line(format_args!(""));

@@ -44,8 +44,10 @@ impl Translator<'_> {
     /// a finalizer, a look at its mark is all.
     pub(super) fn constructed(&mut self) {
         let object = self.local(0, Kind::Ref);
-        let condition = match self.facts.class(object) {
-            Some(class) if !self.vm.klasses.get(class).has_finalizer => return,
+        // A class that was unloaded meanwhile is not found; the code is not installed then.
+        let class = self.facts.class(object).and_then(|class| self.vm.klasses.find(class));
+        let condition = match class {
+            Some(class) if !class.has_finalizer => return,
             Some(_) => self.b.ins().iconst(types::I8, 1),
             None => {
                 let caller = self.scopes.iter().rev().nth(1).map(|scope| scope.method);
@@ -63,6 +65,7 @@ impl Translator<'_> {
         };
         let bci = self.scope().bci as usize;
         let passed = self.b.ins().iconst(types::I64, 1);
+        // What is known of memory stays: the library only writes to objects of its own there.
         let result = self.at_rare_safepoint(condition, bci, Some(passed), |s| {
             let thread = s.thread();
             Some(s.call_helper(helpers::constructed_address(), &[thread, object]))
