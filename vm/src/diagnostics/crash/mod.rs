@@ -13,8 +13,8 @@
 //!
 //! What steps need is prepared when the VM starts ([`state`]). They allocate nothing and wait for no lock (one that is
 //! taken is left alone, and what it guards left out). The list of threads is tried for a while, and then read without
-//! its lock: a pause that met a fault of remote memory has it until the end. Memory that may not be there is read by way
-//! of the kernel ([`memory`]). No step reads the heap.
+//! its lock: a pause that met a fault of remote memory has it until the end. Memory that may not be there is read by
+//! way of the kernel ([`memory`]). No step reads the heap.
 
 mod files;
 mod handler;
