@@ -206,8 +206,7 @@ impl RegionAllocator {
         drop(inner);
         let start = geometry.region_start(id) + top;
         if dirty {
-            // SAFETY: the chunk is ours alone, inside the region.
-            unsafe { std::ptr::write_bytes(start as *mut u8, 0, length) }
+            self.core.zero(start, length);
         } else if let Some(pager) = self.core.space.pager()
             && length <= FAR_TLAB_BYTES_MAX
         {
@@ -240,9 +239,7 @@ impl RegionAllocator {
         for i in 0..count as u32 {
             let id = RegionId(first.0 + i);
             if !self.core.regions.region(id).is_clean() {
-                let length = geometry.region_bytes();
-                // SAFETY: the region is ours alone.
-                unsafe { std::ptr::write_bytes(geometry.region_start(id) as *mut u8, 0, length) }
+                self.core.zero(geometry.region_start(id), geometry.region_bytes());
             }
         }
         self.core.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);

@@ -6,6 +6,9 @@ use base::options;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+/// The largest target for the length of minor collections, milliseconds.
+pub const MINOR_PAUSE_TARGET_MS_MAX: u64 = 10_000;
+
 options! {
     /// See the module text. The table itself has its switches in [`HeapOptions`](crate::options::HeapOptions).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ options! {
         /// Target for the length of minor collections. Eden is sized to meet it, with MakoGenerational. The default is
         /// MaxGCPauseMillis if that is given.
         pub minor_pause_target: Duration as Millis = Duration::from_millis(3),
-            "MakoMinorPauseTarget" in 1..=10_000, Product;
+            "MakoMinorPauseTarget" in 1..=MINOR_PAUSE_TARGET_MS_MAX, Product;
         /// Write dirty pages to the servers while the program runs, before and after a cycle's first pause, and not
         /// all of them in it (section 3.4.2).
         pub write_through: bool as Switch = true, "MakoWriteThrough", Ablation;

@@ -14,7 +14,7 @@ use base::options;
 use base::options::{BadSetting, OptionGroup, Setting};
 pub use base::units::parse_bytes;
 pub use g1::G1Options;
-pub use mako::{ENTRY_BUFFER, MakoOptions};
+pub use mako::{ENTRY_BUFFER, MINOR_PAUSE_TARGET_MS_MAX, MakoOptions};
 pub use memliner::{DelaysMax, Estimator, MemLinerOptions};
 pub use semeru::SemeruOptions;
 pub use shenandoah::{ForwardingPlace, ShenandoahOptions};

@@ -121,10 +121,7 @@ fn unsafe_constants(t: &JavaThread) -> JResult<()> {
     let klass = t.vm.known.classes.unsafe_constants();
     initialize::initialize(t, klass)?;
     let mirror = t.mirror(klass);
-    let offset = |name: &str, descriptor: &str| {
-        let field = klass.declared_field(Symbol::of(name), Symbol::of(descriptor));
-        field.unwrap_or_else(|| panic!("no UnsafeConstants.{name}")).offset as usize
-    };
+    let offset = |name, descriptor| klass.offset_of(name, descriptor);
     // SAFETY: sysconf has no memory effects.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as i32;
     object::put(mirror, offset("ADDRESS_SIZE0", "I"), 8i32);

@@ -10,11 +10,11 @@ pub fn write(options: &Options, text: &str) {
     if text.is_empty() {
         return;
     }
-    if last(options, "DisplayVMOutput") != Some("false") {
+    if options.given("DisplayVMOutput") != Some("false") {
         base::print_part(format_args!("{text}"));
     }
-    if last(options, "LogVMOutput") == Some("true")
-        && let Err(error) = log(last(options, "LogFile").unwrap_or(DEFAULT), text)
+    if options.given("LogVMOutput") == Some("true")
+        && let Err(error) = log(options.given("LogFile").unwrap_or(DEFAULT), text)
     {
         base::say(format_args!("OpenJDK 64-Bit Server VM warning: Cannot open log file: {error}"));
     }
@@ -24,12 +24,6 @@ fn log(file: &str, text: &str) -> io::Result<()> {
     let path = file.replace("%p", &std::process::id().to_string());
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
     file.write_all(text.as_bytes())
-}
-
-/// The value that an option was given last.
-fn last<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
-    let given = options.flags.iter().rev().find(|(given, _)| given == name);
-    given.map(|(_, value)| value.as_str())
 }
 
 /// As in `java`.

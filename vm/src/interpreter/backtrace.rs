@@ -243,8 +243,6 @@ pub fn fill_element(t: &JavaThread, element: Handle, frame: TraceFrame) -> JResu
 /// `Throwable.UNASSIGNED_STACK`, the static array that stands for "ask the backtrace".
 fn unassigned_stack(t: &JavaThread) -> ObjectRef {
     let throwable = t.vm.known.classes.throwable();
-    let (name, ty) = ("UNASSIGNED_STACK", "[Ljava/lang/StackTraceElement;");
-    let field = throwable.declared_field(Symbol::of(name), Symbol::of(ty));
-    let field = field.expect("Throwable.UNASSIGNED_STACK");
-    t.load_ref(t.mirror(throwable), field.offset as usize)
+    let offset = throwable.offset_of("UNASSIGNED_STACK", "[Ljava/lang/StackTraceElement;");
+    t.load_ref(t.mirror(throwable), offset)
 }

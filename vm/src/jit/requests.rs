@@ -144,6 +144,6 @@ pub fn level(vm: &Vm, method: MethodRef) -> i32 {
 
 /// The highest of HotSpot's levels that options allow; the one compiler stands for all of them.
 pub fn highest_level(vm: &Vm) -> i32 {
-    let given = vm.options.flags.iter().rev().find(|(name, _)| name == "TieredStopAtLevel");
-    given.and_then(|(_, level)| level.parse().ok()).unwrap_or(4)
+    let given = vm.options.given("TieredStopAtLevel");
+    given.and_then(|level| level.parse().ok()).unwrap_or(4)
 }

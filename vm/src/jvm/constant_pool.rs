@@ -24,10 +24,8 @@ extern "C" fn JVM_GetClassConstantPool(env: Env, class: jclass) -> jobject {
         let pool_klass = t.vm.known.classes.constant_pool();
         crate::loading::initialize::initialize(t, pool_klass)?;
         let pool = allocate::new_instance(t, pool_klass)?;
-        let field = pool_klass
-            .declared_field(Symbol::of("constantPoolOop"), Symbol::of("Ljava/lang/Object;"))
-            .expect("ConstantPool keeps the VM's object");
-        t.store_ref(pool, field.offset as usize, t.mirror(klass));
+        let offset = pool_klass.offset_of("constantPoolOop", "Ljava/lang/Object;");
+        t.store_ref(pool, offset, t.mirror(klass));
         Ok(pool)
     })
 }

@@ -9,7 +9,6 @@ use crate::java::objects;
 use crate::loading::{allocate, arrays, errors, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, object};
-use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]
@@ -64,11 +63,7 @@ extern "C" fn JVM_InitStackTraceElement(env: Env, element: jobject, info: jobjec
 /// Offsets of `StackFrameInfo.memberName` and `bci`.
 pub fn frame_info_offsets(t: &JavaThread) -> (usize, usize) {
     let klass = t.vm.known.classes.stack_frame_info();
-    let offset = |name: &str, descriptor: &str| {
-        let field = klass.declared_field(Symbol::of(name), Symbol::of(descriptor));
-        field.unwrap_or_else(|| panic!("no StackFrameInfo.{name}")).offset as usize
-    };
-    (offset("memberName", "Ljava/lang/Object;"), offset("bci", "I"))
+    (klass.offset_of("memberName", "Ljava/lang/Object;"), klass.offset_of("bci", "I"))
 }
 
 /// `Thread.getAllStackTraces` and `getStackTrace` of other threads: a `StackTraceElement[][]`.

@@ -4,6 +4,7 @@
 use super::young_sizes::YoungSizes;
 use super::{BadOption, Options};
 use base::Resources;
+use gc::options::MINOR_PAUSE_TARGET_MS_MAX;
 use std::time::Duration;
 
 /// The sizes that the command line names.
@@ -57,11 +58,10 @@ impl HeapSizes {
 
 /// HotSpot's goal for pauses is one for Mako's minor collections too, if it was given and Mako's own was not.
 fn apply_pause_target(options: &mut Options) {
-    let is_given = |wanted: &str| options.flags.iter().any(|(name, _)| name == wanted);
+    let is_given = |name| options.given(name).is_some();
     if is_given("MaxGCPauseMillis") && !is_given("MakoMinorPauseTarget") {
-        let most = MINOR_PAUSE_TARGET_MAX;
-        options.heap.mako.minor_pause_target =
-            Duration::from_millis(options.heap.g1.pause_target_ms).min(most);
+        let target_ms = options.heap.g1.pause_target_ms.min(MINOR_PAUSE_TARGET_MS_MAX);
+        options.heap.mako.minor_pause_target = Duration::from_millis(target_ms);
     }
 }
 
@@ -106,8 +106,6 @@ fn part(bytes: u64, percent: f64) -> usize {
 }
 
 const HEAP_BYTES_MIN: usize = 2 << 20;
-/// The largest `MakoMinorPauseTarget`.
-const MINOR_PAUSE_TARGET_MAX: Duration = Duration::from_secs(10);
 /// HotSpot's default of `MaxHeapSize` before it looks at the memory, 96 MiB and 30 % more for 64 bits.
 const SMALL_HEAP_BYTES: usize = (96 << 20) * 13 / 10;
 /// HotSpot's default of `MaxRAM`.

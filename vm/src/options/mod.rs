@@ -190,6 +190,12 @@ impl Options {
         own.into_iter().chain(self.heap.groups()).collect()
     }
 
+    /// The value that the command line gave an option last, as text; `None` if it names none.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        let given = self.flags.iter().rev().find(|(given, _)| given == name);
+        given.map(|(_, value)| value.as_str())
+    }
+
     /// Sets an option of any of the tables. False: none has this name.
     fn set_any(&mut self, name: &str, setting: Setting<'_>) -> Result<bool, BadSetting> {
         Ok(self.set(name, setting)?

@@ -202,8 +202,7 @@ impl Reader {
     /// `-XX:+PrintGC` and `-XX:+PrintGCDetails`, the old names of `-Xlog`.
     fn old_log_option(&mut self) -> Result<(), BadOption> {
         for (name, what) in [("PrintGC", "gc"), ("PrintGCDetails", "gc*")] {
-            let given = self.options.flags.iter().rev().find(|(given, _)| given == name);
-            if given.is_some_and(|(_, value)| value == "true") {
+            if self.options.given(name) == Some("true") {
                 let message = format!("-XX:+{name} is deprecated. Will use -Xlog:{what} instead.");
                 self.logs.warn("gc", message);
                 self.log(&format!(":{what}"))?;

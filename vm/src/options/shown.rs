@@ -42,7 +42,7 @@ pub fn shown(options: &Options) -> Vec<Shown> {
         let short = SHORT.iter().filter(|(long, _)| *long == name);
         let mut short = short.flat_map(|(_, shorts)| *shorts);
         let is_short = short.any(|short| options.arguments.iter().any(|a| a.starts_with(short)));
-        match is_short || options.flags.iter().any(|(given, _)| given == name) {
+        match is_short || options.given(name).is_some() {
             true => Origin::CommandLine,
             false => Origin::Default,
         }
@@ -152,10 +152,7 @@ fn number_in(text: &str) -> Option<Value> {
 
 /// The text about the options that they ask to be printed when the VM starts, in the form of `java`.
 pub fn asked_for(options: &Options) -> String {
-    let is_on = |wanted: &str| {
-        let given = options.flags.iter().rev().find(|(name, _)| name == wanted);
-        given.is_some_and(|(_, value)| value == "true")
-    };
+    let is_on = |name: &str| options.given(name) == Some("true");
     let mut text = String::new();
     if is_on("PrintVMOptions") {
         for (name, given) in &options.flags {

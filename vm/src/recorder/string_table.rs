@@ -8,7 +8,6 @@ use crate::java::objects;
 use crate::loading::call;
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, object};
-use classfile::symbol::Symbol;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use std::time::{Duration, Instant};
@@ -73,15 +72,10 @@ impl StringTable {
     pub fn next_number(&self, t: &JavaThread) -> u64 {
         let table_type = format!("L{TABLE}$SimpleStringIdPool;");
         let counter_type = "Ljava/util/concurrent/atomic/AtomicLong;";
-        let table = t.load_ref(t.load_root(self.0.mirror), offset(self.0, "sp", &table_type));
-        let counter = t.load_ref(table, offset(t.klass_of(table), "sidIdx", counter_type));
-        object::get::<i64>(counter, offset(t.klass_of(counter), "value", "J")) as u64
+        let table = t.load_ref(t.load_root(self.0.mirror), self.0.offset_of("sp", &table_type));
+        let counter = t.load_ref(table, t.klass_of(table).offset_of("sidIdx", counter_type));
+        object::get::<i64>(counter, t.klass_of(counter).offset_of("value", "J")) as u64
     }
-}
-
-fn offset(class: KlassRef, name: &str, descriptor: &str) -> usize {
-    let field = class.declared_field(Symbol::of(name), Symbol::of(descriptor));
-    field.unwrap_or_else(|| panic!("no field {class:?}.{name}")).offset as usize
 }
 
 const TABLE: &str = "jdk/jfr/internal/StringPool";

@@ -8,7 +8,6 @@ use crate::java::objects;
 use crate::loading::{allocate, call};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, object};
-use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
@@ -124,10 +123,7 @@ impl Recorder {
 
 impl Offsets {
     fn of(class: KlassRef) -> Offsets {
-        let offset = |name: &str, descriptor: &str| {
-            let field = class.declared_field(Symbol::of(name), Symbol::of(descriptor));
-            field.unwrap_or_else(|| panic!("no EventWriter.{name}")).offset as usize
-        };
+        let offset = |name, descriptor| class.offset_of(name, descriptor);
         Offsets {
             start: offset("startPosition", "J"),
             current: offset("currentPosition", "J"),

@@ -354,6 +354,12 @@ impl Klass {
         self.fields().iter().copied().find(|f| f.name() == name && f.descriptor() == descriptor)
     }
 
+    /// Byte offset of a field that this very class of the library must have; panics with its name when it does not.
+    pub fn offset_of(&self, name: &str, descriptor: &str) -> usize {
+        let field = self.declared_field(Symbol::of(name), Symbol::of(descriptor));
+        field.unwrap_or_else(|| panic!("no field {self:?}.{name}{descriptor}")).offset as usize
+    }
+
     /// Field resolution (JVMS 5.4.3.2): this class, its superinterfaces, then its superclass.
     pub fn find_field(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Field> {
         if let Some(field) = self.declared_field(name, descriptor) {

@@ -54,10 +54,7 @@ fn value(t: &JavaThread, args: Arguments, types: &[&str]) -> JResult<u64> {
 /// `isLockedVMFlag(name)`: whether the option needs a switch that was not given.
 fn is_locked(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let name = name(t, args)?;
-    let is_on = |switch: &str| {
-        let given = t.vm.options.flags.iter().rev().find(|(name, _)| name == switch);
-        given.is_some_and(|(_, value)| value == "true")
-    };
+    let is_on = |switch: &str| t.vm.options.given(switch) == Some("true");
     Ok(u64::from(match flags::find(&name).map(flags::Flag::level) {
         Some(Level::Diagnostic) => !is_on("UnlockDiagnosticVMOptions"),
         Some(Level::Experimental) => !is_on("UnlockExperimentalVMOptions"),

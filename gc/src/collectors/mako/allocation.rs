@@ -259,9 +259,9 @@ impl Allocator {
     /// An object that would waste the rest of the thread's buffer, or that is old from the start.
     fn allocate_beside(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
         let mut state = self.state.lock();
-        let young = self.shared.young.as_ref().map_or(0, YoungTable::count);
-        let is_tight = young > 0 && self.shared.takable_regions() < 1 + room_for(young);
-        if is_tight && !state.has_room(&self.shared, bytes) {
+        let young = self.shared.young.as_ref().filter(|table| table.count() > 0);
+        let has_room = state.current.is_some_and(|id| room(&self.shared, id) >= bytes);
+        if !has_room && young.is_some_and(|table| !self.leaves_room(table, 1)) {
             return None;
         }
         let chunk = state.chunk(&self.shared, bytes, bytes, None, RESERVE);
@@ -272,6 +272,11 @@ impl Allocator {
         let claim = state.claim(&self.shared, region);
         self.bring_late(state);
         Some((start, self.take_one(claim?)))
+    }
+
+    /// Whether young objects still find room in old regions when `regions` more are taken.
+    fn leaves_room(&self, table: &YoungTable, regions: usize) -> bool {
+        self.shared.takable_regions() >= regions + room_for(table.count())
     }
 
     /// Regions of its own. An object with references must lie on one server, whose agent traces all
@@ -288,7 +293,7 @@ impl Allocator {
         // As many regions of each server stay free as mutators leave to evacuation.
         let free = self.shared.free_by_server();
         if let Some(table) = &self.shared.young
-            && self.shared.takable_regions() < count + room_for(table.count())
+            && !self.leaves_room(table, count)
         {
             return None;
         }
@@ -368,11 +373,10 @@ impl Allocator {
 
     /// The bytes that threads may take: regions, and the rest of those that are open.
     pub fn free_bytes(&self) -> usize {
-        let (regions, state) = (&self.shared.core.regions, self.state.lock());
-        let free = self.shared.takable_regions();
-        let region_bytes = self.shared.core.geometry.region_bytes();
-        let rest = |region: &RegionId| region_bytes - regions.region(*region).top();
-        free * region_bytes + state.open.iter().chain(&state.current).map(rest).sum::<usize>()
+        let state = self.state.lock();
+        let free = self.shared.takable_regions() * self.shared.core.geometry.region_bytes();
+        let rest = |region: &RegionId| room(&self.shared, *region);
+        free + state.open.iter().chain(&state.current).map(rest).sum::<usize>()
     }
 
     /// Counts the free memory at the ends of regions: figures 3.8 and 3.9 of the paper. World stopped.
@@ -561,7 +565,7 @@ impl State {
         reserve: usize,
     ) -> Option<(RegionId, usize, usize)> {
         let (core, geometry) = (&shared.core, self.geometry);
-        let room = |id: RegionId| core.geometry.region_bytes() - core.regions.region(id).top();
+        let room = |id| room(shared, id);
         let is_there = |id: RegionId| on.is_none_or(|server| geometry.region_server(id) == server);
         if self.current.is_none_or(|id| room(id) < least || !is_there(id)) {
             let least_room = self.least_room(shared);
@@ -579,12 +583,6 @@ impl State {
         region.set_top(top + length);
         self.is_new[id.index()] = true;
         Some((id, core.geometry.region_start(id) + top, length))
-    }
-
-    /// Whether the region that is in use has room.
-    fn has_room(&self, shared: &Shared, bytes: usize) -> bool {
-        let room = |id| shared.core.geometry.region_bytes() - shared.core.regions.region(id).top();
-        self.current.is_some_and(|id| room(id) >= bytes)
     }
 
     /// Regions taken since the last cycle ended.
@@ -783,6 +781,11 @@ impl Supply {
 }
 
 const BUFFER_BYTES_MAX: usize = 64 << 10;
+/// Bytes behind the top of a region.
+pub fn room(shared: &Shared, region: RegionId) -> usize {
+    shared.core.geometry.region_bytes() - shared.core.regions.region(region).top()
+}
+
 /// With fewer entries a thread gets those of another tablet.
 const ENTRIES_LOW: usize = 64;
 /// Free regions of each server that mutators leave to evacuation.

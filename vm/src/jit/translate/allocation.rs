@@ -70,12 +70,7 @@ impl Translator<'_> {
             let thread = s.thread();
             Some(s.call_helper(helpers::constructed_address(), &[thread, object]))
         });
-        // 0 only when the helper has thrown.
-        let result = result.expect("a result");
-        let leave = self.pending_exit();
-        let go_on = self.b.create_block();
-        self.b.ins().brif(result, go_on, &[], leave, &[]);
-        self.continue_in(go_on);
+        self.leave_if_zero(result.expect("a result"));
     }
 
     pub(super) fn new_primitive_array(&mut self, operand: u8) {
@@ -164,12 +159,16 @@ impl Translator<'_> {
         let failed = self.b.ins().icmp_imm_s(IntCC::Equal, quick, 0);
         let object = self.at_rare_safepoint(failed, next, Some(quick), |s| Some(helper(s)));
         let object = object.expect("a result");
-        // Null only when the helper has thrown.
+        self.leave_if_zero(object);
+        object
+    }
+
+    /// Behind a helper's result, which is 0 only when the helper has thrown.
+    fn leave_if_zero(&mut self, result: Value) {
         let leave = self.pending_exit();
         let go_on = self.b.create_block();
-        self.b.ins().brif(object, go_on, &[], leave, &[]);
+        self.b.ins().brif(result, go_on, &[], leave, &[]);
         self.continue_in(go_on);
-        object
     }
 
     /// Calls a helper that gives a reference, at the safepoint being emitted.

@@ -17,7 +17,7 @@ use super::evacuator::Evacuator;
 use super::nursery::{self, Nursery};
 use super::table::{YoungCodec, YoungTable, is_name};
 use crate::collectors::g1::header::Header;
-use crate::collectors::mako::allocation::Allocator;
+use crate::collectors::mako::allocation::{self, Allocator};
 use crate::collectors::mako::thread::MakoThread;
 use crate::collectors::mako::{Mako, SLOT_BYTES, Shared};
 use crate::core::outcome::CollectCause;
@@ -93,7 +93,7 @@ impl Survivors<'_> {
     pub fn chunk(&self, least: usize, wish: usize) -> Option<(usize, usize)> {
         let core = &self.shared.core;
         let mut current = self.current.lock();
-        let room = |id: RegionId| core.geometry.region_bytes() - core.regions.region(id).top();
+        let room = |id| allocation::room(self.shared, id);
         if current.is_none_or(|id| room(id) < least) {
             *current = Some(nursery::take(self.shared, true)?);
         }
