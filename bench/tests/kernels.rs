@@ -104,6 +104,12 @@ fn method_handles_call_the_same_methods_inlined_or_not() {
         .gives_the_same("HotMethodHandles", &["-XX:-InlineMethodHandles"]);
 }
 
+#[test]
+fn handles_in_constants_do_the_same_looked_into_or_not() {
+    Runner::new("kernels-constants")
+        .gives_the_same("HotConstantHandles", &["-XX:-FoldStaticFinals"]);
+}
+
 /// As `docs/reference/mathematics.md` says.
 #[test]
 fn elementary_functions_are_those_of_strict_math_if_asked() {

@@ -1,10 +1,12 @@
 //! Linking by calls up into the library (`java.lang.invoke.MethodHandleNatives`).
 
-use super::{member_name, types};
+use super::types;
 use crate::java::fields::{self, F};
 use crate::java::objects;
 use crate::loading::call::call_static;
-use crate::loading::{allocate, boxes, constraints, errors, holders, initialize, resolve, strings};
+use crate::loading::{
+    allocate, boxes, constraints, errors, holders, initialize, member, resolve, strings,
+};
 use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef, Throw};
@@ -199,17 +201,14 @@ fn constructor_of(t: &JavaThread, appendix: ObjectRef) -> Option<MethodRef> {
         return None;
     }
     let member = fields::get_ref(t, appendix, F::HandleInitMethod);
-    member_name::method_of(t, member).filter(|method| method.is_initializer())
+    member::method_of(t, member).filter(|method| method.is_initializer())
 }
 
 /// The method that calling a site's appendix leads to, if it is a method handle. No safepoint.
 fn target_of(t: &JavaThread, appendix: ObjectRef) -> Option<MethodRef> {
     let is_handle = !appendix.is_null()
         && t.klass_of(appendix).is_subtype_of(t.vm.known.classes.method_handle());
-    let known = &t.vm.known.fields;
-    let form = is_handle.then(|| t.load_ref(appendix, known.method_handle_form()))?;
-    let entry = (!form.is_null()).then(|| t.load_ref(form, known.lambda_form_entry()))?;
-    if entry.is_null() { None } else { member_name::method_of(t, entry) }
+    if is_handle { member::form_entry(t, appendix) } else { None }
 }
 
 fn bootstrap_call_site(
@@ -369,7 +368,7 @@ fn adapter_of(t: &JavaThread, member: u64) -> JResult<MethodRef> {
     let member = t.root(ObjectRef::from_address(member as usize)).get();
     let method = match member.is_null() {
         true => None,
-        false => member_name::method_of(t, member),
+        false => member::method_of(t, member),
     };
     let Some(adapter) = method.filter(|method| method.is_static()) else {
         let message = "linkage produced no adapter method";

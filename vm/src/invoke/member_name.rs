@@ -16,7 +16,7 @@ use crate::machine::JavaThread;
 use crate::runtime::method::NOT_VIRTUAL;
 use crate::runtime::{FieldRef, Handle, JResult, KlassRef, MethodRef, object};
 use classfile::ref_kind;
-use gc::object::{KlassId, ObjectRef};
+use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
 pub const IS_METHOD: i32 = 0x0001_0000;
@@ -36,18 +36,6 @@ const METHOD_MODIFIERS: i32 = 0x1dff;
 /// The reference kind in a member name's flags; 0 when unset.
 pub fn kind_of(flags: i32) -> u8 {
     (flags >> KIND_SHIFT) as u8 & 0xf
-}
-
-/// The method that a resolved member name points to. No safepoint.
-pub fn method_of(t: &JavaThread, member: ObjectRef) -> Option<MethodRef> {
-    let known = &t.vm.known.fields;
-    let resolved = t.load_ref(member, known.member_method());
-    if resolved.is_null() {
-        return None;
-    }
-    let target: i64 = object::get(resolved, known.resolved_vmtarget());
-    let holder = t.vm.klasses.get(KlassId((target >> 32) as u32));
-    Some(holder.methods()[target as u32 as usize])
 }
 
 /// The offset of a resolved field. No safepoint.

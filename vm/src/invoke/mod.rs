@@ -17,7 +17,7 @@ pub mod types;
 
 pub use link::{link_call_site, link_method, resolve_constant, resolve_object};
 
-use crate::loading::{errors, resolve};
+use crate::loading::{errors, member, resolve};
 use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, MethodRef};
@@ -25,10 +25,7 @@ use gc::object::ObjectRef;
 
 /// The method that `invokeBasic` of a method handle calls. No safepoint.
 pub fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRef {
-    let known = &t.vm.known.fields;
-    let form = t.load_ref(method_handle, known.method_handle_form());
-    let entry = t.load_ref(form, known.lambda_form_entry());
-    member_name::method_of(t, entry).expect("a lambda form that is called has been prepared")
+    member::form_entry(t, method_handle).expect("a lambda form that is called has been prepared")
 }
 
 /// The method that `linkTo*` calls. `first` is its first argument, the receiver if there is one. A safepoint only
@@ -39,7 +36,7 @@ pub fn link_target(
     member: ObjectRef,
     first: ObjectRef,
 ) -> JResult<MethodRef> {
-    let Some(target) = member_name::method_of(t, member) else {
+    let Some(target) = member::method_of(t, member) else {
         return errors::fail(t, "java/lang/InternalError", "linker without a resolved method");
     };
     let has_receiver = intrinsic != Intrinsic::LinkToStatic;
@@ -73,7 +70,7 @@ pub fn try_link_target(
     if member.is_null() {
         return None;
     }
-    let target = member_name::method_of(t, member)?;
+    let target = member::method_of(t, member)?;
     if intrinsic != Intrinsic::LinkToStatic as u8 && first.is_null() {
         return None;
     }

@@ -5,7 +5,7 @@ use super::resolve_member::{self, Caller};
 use super::{link, types};
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::java::{objects, reflect};
-use crate::loading::{allocate, boxes, errors, link as class_link, strings};
+use crate::loading::{allocate, boxes, errors, link as class_link, member, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{FieldRef, JResult, KlassRef, object};
 use classfile::symbol::{Scope, Symbol};
@@ -86,7 +86,7 @@ fn expand(t: &JavaThread, args: Arguments) -> JResult<u64> {
             describe_field(t, args, field)?;
             return Ok(0);
         }
-    } else if let Some(method) = member_name::method_of(t, member.get()) {
+    } else if let Some(method) = member::method_of(t, member.get()) {
         if t.load_ref(member.get(), known.member_name()).is_null() {
             let name = objects::interned(t, method.name())?;
             t.store_ref(member.get(), known.member_name(), name);

@@ -4,9 +4,8 @@ use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jclass, jobject, jobjectArray, jstring};
 use crate::interpreter::backtrace::{self, TraceFrame};
 use crate::interpreter::npe;
-use crate::invoke::member_name;
 use crate::java::objects;
-use crate::loading::{allocate, arrays, errors, strings};
+use crate::loading::{allocate, arrays, errors, member, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, object};
 use gc::object::ObjectRef;
@@ -51,7 +50,7 @@ extern "C" fn JVM_InitStackTraceElement(env: Env, element: jobject, info: jobjec
         let info = entry::non_null(t, info)?.get();
         let (member_at, bci_at) = frame_info_offsets(t);
         let member = t.load_ref(info, member_at);
-        let Some(method) = member_name::method_of(t, member) else {
+        let Some(method) = member::method_of(t, member) else {
             return errors::fail(t, "java/lang/InternalError", "a frame without a method");
         };
         let bci: i32 = object::get(info, bci_at);

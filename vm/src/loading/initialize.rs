@@ -1,8 +1,7 @@
 //! Class initialization (JVMS 5.5).
 
-use super::{errors, link, strings};
+use super::{constants, errors, link, strings};
 use crate::machine::JavaThread;
-use crate::runtime::constants::constants_of;
 use crate::runtime::klass::state;
 use crate::runtime::{Field, Handle, JResult, Klass, KlassRef, Throw, object};
 use classfile::symbol::Symbol;
@@ -35,7 +34,7 @@ fn initialize_slow(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     let result = result.map_err(|thrown| record_failure(t, klass, thrown));
     let instance = klass.inst();
     if result.is_ok() && t.vm.options.jit.folds_static_finals {
-        let _ = instance.constants.set(constants_of(t, klass));
+        let _ = instance.constants.set(constants::constants_of(t, klass));
     }
     let _guard = instance.init_lock.lock();
     instance.init_thread.store(0, Ordering::Relaxed);

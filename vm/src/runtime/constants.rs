@@ -1,70 +1,22 @@
 //! The values of static final fields of initialized classes, for compiled code: they never change.
 //!
 //! As in HotSpot: reflection and method handles refuse to write such a field, and a write by JNI or `Unsafe` may not
-//! be seen. Left out are the three streams of `java.lang.System`, which its natives replace, and classes of old
-//! versions whose methods store to their own final statics (allowed below version 53; see `loading::resolve`).
+//! be seen.
 
-use super::klass::{Field, Klass};
-use super::slots;
-use crate::machine::thread::JavaThread;
-use classfile::BasicType;
-use classfile::bytecode::{Instructions, op};
-use gc::object::{ObjectRef, RootSlot};
+use super::constant_handle::ConstantHandle;
+use gc::object::RootSlot;
 
 /// The value of a field that never changes.
 pub enum Constant {
     /// As the interpreter's stack holds it.
     Bits(u64),
+    Object(ConstantObject),
+}
+
+/// An object that is the value of a field.
+pub struct ConstantObject {
     /// A strong root; null if the field is.
-    Object(&'static RootSlot),
-}
-
-/// The constants of a class that was initialized just now, by the fields' slots; nothing if it has none. The thread
-/// runs Java code; no safepoint.
-pub fn constants_of(t: &JavaThread, klass: &'static Klass) -> Box<[Option<Constant>]> {
-    if !klass.fields().iter().any(|field| is_kept(field)) || stores_to_finals(klass) {
-        return Box::default();
-    }
-    let mut constants: Vec<Option<Constant>> = klass.fields().iter().map(|_| None).collect();
-    let mirror = t.mirror(klass);
-    for field in klass.fields().iter().filter(|field| is_kept(field)) {
-        let value = slots::get(t, mirror, field.offset as usize, field.ty);
-        constants[field.slot as usize] = Some(match field.ty {
-            BasicType::Object | BasicType::Array => {
-                let slot = klass.holder.roots.lock().take();
-                t.store_root(slot, ObjectRef::from_address(value as usize));
-                Constant::Object(slot)
-            }
-            _ => Constant::Bits(value),
-        });
-    }
-    constants.into_boxed_slice()
-}
-
-/// Constants of the class file are not: compilers put them where they are used.
-fn is_kept(field: &Field) -> bool {
-    let is_final = field.is_static() && field.info.access_flags.is_final();
-    is_final
-        && field.info.constant_value.is_none()
-        && field.holder.name.bytes() != b"java/lang/System"
-}
-
-/// Whether a method other than the initializer stores to a final static of its class.
-fn stores_to_finals(klass: &'static Klass) -> bool {
-    const STRICT_SINCE: u16 = 53;
-    let file = &klass.inst().file;
-    if file.major_version >= STRICT_SINCE {
-        return false;
-    }
-    let is_final = |index: u16| {
-        let member = file.constant_pool.member(index);
-        let field = member.and_then(|member| klass.declared_field(member.name, member.descriptor));
-        field.is_some_and(|field| field.is_static() && field.info.access_flags.is_final())
-    };
-    let others = klass.methods().iter().filter(|method| method.name().bytes() != b"<clinit>");
-    others.filter_map(|method| method.code()).any(|code| {
-        Instructions::new(&code.bytecode)
-            .flatten()
-            .any(|at| at.opcode == op::PUTSTATIC && is_final(at.pool_index()))
-    })
+    pub slot: &'static RootSlot,
+    /// What is known of it, if it is a method handle, a `VarHandle` or a field updater.
+    pub handle: Option<Box<ConstantHandle>>,
 }

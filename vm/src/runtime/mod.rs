@@ -1,5 +1,6 @@
 //! The data model: classes, methods, constants, threads, handles, exceptions.
 pub mod commands;
+pub mod constant_handle;
 pub mod constants;
 pub mod field_placer;
 pub mod handle;

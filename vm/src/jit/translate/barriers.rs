@@ -54,6 +54,14 @@ impl<'f> Translator<'f> {
         object
     }
 
+    /// The mirror of a class.
+    pub(super) fn mirror_of(&mut self, klass: KlassRef) -> Value {
+        let mirror = self.known_root(klass, klass.mirror);
+        self.facts.set_not_null(mirror);
+        self.facts.set_mirrored(mirror, klass);
+        mirror
+    }
+
     pub(super) fn load_root(&mut self, of: KlassRef, slot: &'static RootSlot) -> Value {
         self.name(of);
         let barriers = self.vm.heap.barriers();

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 
 /// How a call finds its method.
 #[derive(Clone, Copy)]
-enum Dispatch {
+pub(super) enum Dispatch {
     /// Known.
     Direct,
     /// By index in the receiver's vtable.
@@ -83,6 +83,9 @@ impl Translator<'_> {
                 let above = kinds_of(method).count() - usize::from(appendix.is_some());
                 let handle = self.peek(above - 1);
                 self.check_not_null(handle);
+                if let Some(accessor) = self.accessor(at, handle) {
+                    return self.access(at, accessor);
+                }
                 self.push_appendix(appendix);
                 self.call_method(method, Dispatch::Direct)
             }
@@ -148,7 +151,11 @@ impl Translator<'_> {
         }
     }
 
-    fn call_method(&mut self, method: MethodRef, dispatch: Dispatch) -> Result<Next, NotCompiled> {
+    pub(super) fn call_method(
+        &mut self,
+        method: MethodRef,
+        dispatch: Dispatch,
+    ) -> Result<Next, NotCompiled> {
         self.name(method.holder);
         if let Some(next) = self.intrinsic(method)? {
             return Ok(next);

@@ -37,6 +37,13 @@ impl Translator<'_> {
             return self.unresolved_type(object, op::INSTANCEOF);
         };
         self.pop();
+        let result = self.is_instance_not_null(object, target);
+        self.push(Kind::Int, result);
+        Next::Instruction
+    }
+
+    /// Whether a reference is that of an instance, and not null: 0 or 1, an int.
+    pub(super) fn is_instance_not_null(&mut self, object: Value, target: KlassRef) -> Value {
         let [check, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         let zero = self.b.ins().iconst(types::I32, 0);
@@ -50,8 +57,7 @@ impl Translator<'_> {
         };
         self.b.ins().jump(join, &[is_instance.into()]);
         self.continue_in(join);
-        self.push(Kind::Int, result);
-        Next::Instruction
+        result
     }
 
     /// Null passes without the class being resolved.

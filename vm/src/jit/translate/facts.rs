@@ -3,7 +3,8 @@
 //! Facts are about values, which never change, and hold wherever the place at which they were found out dominates.
 
 use super::memory::Memory;
-use crate::runtime::MethodRef;
+use crate::runtime::constant_handle::ConstantHandle;
+use crate::runtime::{KlassRef, MethodRef};
 use cranelift_codegen::ir::Value;
 use gc::object::KlassId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,6 +17,12 @@ pub struct Facts {
     classes: FxHashMap<Value, KlassId>,
     /// Method handles, and the methods that they call if the library does not change them.
     targets: FxHashMap<Value, MethodRef>,
+    /// Constants that are method handles or `VarHandle`s.
+    handles: FxHashMap<Value, &'static ConstantHandle>,
+    /// Mirrors of known classes.
+    mirrors: FxHashMap<Value, KlassRef>,
+    /// `MemberName`s that name known methods.
+    members: FxHashMap<Value, MethodRef>,
     /// Lengths of arrays.
     lengths: FxHashMap<Value, Value>,
     /// Arrays, and indices that lie inside of them.
@@ -64,6 +71,33 @@ impl Facts {
 
     pub fn set_target(&mut self, handle: Value, target: MethodRef) {
         self.targets.insert(handle, target);
+    }
+
+    /// What is known of a method handle or `VarHandle` that is a constant.
+    pub fn handle(&self, value: Value) -> Option<&'static ConstantHandle> {
+        self.handles.get(&value).copied()
+    }
+
+    pub fn set_handle(&mut self, value: Value, handle: &'static ConstantHandle) {
+        self.handles.insert(value, handle);
+    }
+
+    /// The class of which the value is the mirror.
+    pub fn mirrored(&self, value: Value) -> Option<KlassRef> {
+        self.mirrors.get(&value).copied()
+    }
+
+    pub fn set_mirrored(&mut self, value: Value, klass: KlassRef) {
+        self.mirrors.insert(value, klass);
+    }
+
+    /// The method that the value, a `MemberName`, names.
+    pub fn member(&self, value: Value) -> Option<MethodRef> {
+        self.members.get(&value).copied()
+    }
+
+    pub fn set_member(&mut self, value: Value, method: MethodRef) {
+        self.members.insert(value, method);
     }
 
     /// The word that encodes a reference in slots. It is 0 exactly for null, and known before the reference is.
@@ -152,6 +186,9 @@ impl Facts {
         self.not_null.retain(|value| other.not_null.contains(value));
         self.classes.retain(|object, class| other.classes.get(object) == Some(class));
         self.targets.retain(|handle, target| other.targets.get(handle) == Some(target));
+        self.handles.retain(|value, _| other.handles.contains_key(value));
+        self.mirrors.retain(|value, _| other.mirrors.contains_key(value));
+        self.members.retain(|value, _| other.members.contains_key(value));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));
         self.not_negative.retain(|value| other.not_negative.contains(value));
@@ -176,6 +213,15 @@ impl Facts {
         }
         if let Some(target) = self.target(old) {
             self.set_target(new, target);
+        }
+        if let Some(handle) = self.handle(old) {
+            self.set_handle(new, handle);
+        }
+        if let Some(klass) = self.mirrored(old) {
+            self.set_mirrored(new, klass);
+        }
+        if let Some(method) = self.member(old) {
+            self.set_member(new, method);
         }
         if let Some(length) = self.length(old) {
             self.lengths.insert(new, length);

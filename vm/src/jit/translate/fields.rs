@@ -5,7 +5,8 @@ use super::{Kind, Translator};
 use crate::runtime::FieldRef;
 use crate::runtime::code::body::Reason;
 use crate::runtime::code::quick::internal as quick;
-use crate::runtime::constants::Constant;
+use crate::runtime::constant_handle::Part;
+use crate::runtime::constants::{Constant, ConstantObject};
 use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -70,31 +71,47 @@ impl Translator<'_> {
 
     /// The value of a static that needs no load: one that never changes, or that was loaded before.
     pub(super) fn known_static(&mut self, field: FieldRef) -> Option<Value> {
-        if !field.is_volatile()
-            && let Some(known) = self.facts.memory.static_field(field)
-        {
-            return Some(known);
-        }
-        match field.constant()? {
-            Constant::Bits(bits) => Some(match Kind::of(field.ty).expect("not void") {
-                Kind::Int => self.b.ins().iconst(types::I32, *bits as i32 as i64),
-                Kind::Long => self.b.ins().iconst(types::I64, *bits as i64),
-                Kind::Float => self.b.ins().f32const(f32::from_bits(*bits as u32)),
-                Kind::Double => self.b.ins().f64const(f64::from_bits(*bits)),
-                Kind::Ref => panic!("bits as the constant of {}", field.name()),
-            }),
-            Constant::Object(slot) if slot.is_null() => Some(self.zero(Kind::Ref)),
-            Constant::Object(slot) => {
-                let object = self.known_root(field.holder, slot);
+        let constant = field.constant();
+        let kept = self.facts.memory.static_field(field).filter(|_| !field.is_volatile());
+        let value = match (kept, constant) {
+            (Some(kept), _) => kept,
+            (None, None) => return None,
+            (None, Some(Constant::Bits(bits))) => self.bits(field, *bits),
+            (None, Some(Constant::Object(object))) if object.slot.is_null() => self.zero(Kind::Ref),
+            (None, Some(Constant::Object(object))) => {
+                let object = self.known_root(field.holder, object.slot);
                 self.facts.set_not_null(object);
-                Some(object)
+                object
             }
+        };
+        if let Some(Constant::Object(ConstantObject { handle: Some(handle), .. })) = constant {
+            self.facts.set_not_null(value);
+            self.facts.set_handle(value, handle);
+            self.know_class(value, handle.klass);
+        }
+        Some(value)
+    }
+
+    /// The contents of a primitive field, as the interpreter's stack holds them.
+    fn bits(&mut self, field: FieldRef, bits: u64) -> Value {
+        match Kind::of(field.ty).expect("not void") {
+            Kind::Int => self.b.ins().iconst(types::I32, bits as i32 as i64),
+            Kind::Long => self.b.ins().iconst(types::I64, bits as i64),
+            Kind::Float => self.b.ins().f32const(f32::from_bits(bits as u32)),
+            Kind::Double => self.b.ins().f64const(f64::from_bits(bits)),
+            Kind::Ref => panic!("bits in {}", field.name()),
         }
     }
 
     /// The value of a field, loaded or known.
     pub(super) fn known_field(&mut self, field: FieldRef, object: Value) -> Value {
         let is_plain = !field.is_volatile() && !self.is_referent();
+        let part = self.facts.handle(object).and_then(|handle| handle.part(field));
+        match part {
+            Some(Part::Bits(bits)) => return self.bits(field, bits),
+            Some(Part::Class(klass)) => return self.mirror_of(klass),
+            _ => {}
+        }
         if let Some(value) = self.facts.memory.field(field, object).filter(|_| is_plain) {
             return value;
         }
@@ -105,6 +122,10 @@ impl Translator<'_> {
             self.facts.memory.clear();
         } else if is_plain && is_whole {
             self.facts.memory.set_field(field, object, value);
+            if let Some(Part::Member(method)) = part {
+                self.name(method.holder);
+                self.facts.set_member(value, method);
+            }
         }
         value
     }

@@ -180,8 +180,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 };
-                let mirror = self.known_root(klass, klass.mirror);
-                self.facts.set_not_null(mirror);
+                let mirror = self.mirror_of(klass);
                 self.push(Kind::Ref, mirror);
             }
             CpEntry::Dynamic { .. } => {

@@ -30,6 +30,9 @@ impl Translator<'_> {
                 self.identity_hash()
             }
             b"java/lang/Class" => self.class_question(name.bytes()),
+            b"java/lang/invoke/MethodHandleImpl" if name.bytes() == b"isCompileConstant" => {
+                self.is_constant_handle()
+            }
             b"java/lang/System" if name.bytes() == b"arraycopy" => self.array_copy(),
             b"java/lang/System" if name.bytes() == b"identityHashCode" => {
                 self.identity_hash_static()
@@ -79,11 +82,26 @@ impl Translator<'_> {
         };
         let mirror = self.peek(count - 1);
         self.check_not_null(mirror);
+        if let Some(klass) = self.facts.mirrored(mirror).filter(|_| name == b"isInstance") {
+            let object = self.pop();
+            self.pop();
+            let answer = self.is_instance_not_null(object, klass);
+            self.push(Kind::Int, answer);
+            return true;
+        }
         let thread = self.thread();
         let object = self.peek(0);
         let answer = self.call_leaf(address, &[thread, mirror, object], Some(types::I32));
         self.drop_operands(count);
         self.push(Kind::Int, answer.expect("an answer"));
+        true
+    }
+
+    /// The library asks so whether it should compile a form for a handle that is called often.
+    fn is_constant_handle(&mut self) -> bool {
+        let object = self.pop();
+        let is_constant = self.facts.handle(object).is_some();
+        self.push_constant(Kind::Int, is_constant.into());
         true
     }
 

@@ -6,6 +6,7 @@
 //! behind a comparison with the number that the library's object holds. So a chain of lambda forms becomes one
 //! function. Otherwise a helper finds the method.
 
+use super::calls::Dispatch;
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
 use crate::jit::helpers;
@@ -24,6 +25,15 @@ struct HandleCall {
     result: BasicType,
 }
 
+impl HandleCall {
+    /// Whether the method takes and returns what the call passes and expects, and is no such call itself.
+    fn fits(&self, target: MethodRef) -> bool {
+        target.intrinsic == Intrinsic::None
+            && kinds_of(target).eq(self.kinds.iter().copied())
+            && Kind::of(target.return_type) == Kind::of(self.result)
+    }
+}
+
 impl Translator<'_> {
     /// `MethodHandle.invokeBasic`: the form's entry, with the arguments as they are.
     pub(super) fn invoke_basic(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
@@ -31,6 +41,9 @@ impl Translator<'_> {
         let handle = self.peek(kinds.len() - 1);
         self.check_not_null(handle);
         let call = HandleCall { kinds, result };
+        if let Some(next) = self.invoke_constant(handle, &call)? {
+            return Ok(next);
+        }
         let thread = self.thread();
         let target = self.facts.target(handle).or_else(|| self.seen_target());
         let Some(target) = target.filter(|target| self.is_inlined(target, &call)) else {
@@ -43,6 +56,30 @@ impl Translator<'_> {
         let otherwise = self.b.create_block();
         let resolved = self.follow(handle, &path, otherwise);
         self.call_usual(target, resolved, otherwise, &call, |s| s.basic_target(thread, handle))
+    }
+
+    /// Calls a method handle that is a constant. `None` where that is not known to be possible.
+    fn invoke_constant(
+        &mut self,
+        handle: Value,
+        call: &HandleCall,
+    ) -> Result<Option<Next>, NotCompiled> {
+        let Some(known) = self.facts.handle(handle) else { return Ok(None) };
+        if let Some(target) = known.static_target() {
+            let mut without = HandleCall { kinds: call.kinds.clone(), result: call.result };
+            without.kinds.remove(0);
+            if without.fits(target) {
+                let arguments = self.pop_arguments(call.kinds.len());
+                for (kind, value) in without.kinds.iter().zip(&arguments[1..]) {
+                    self.push(*kind, *value);
+                }
+                return self.call_method(target, Dispatch::Direct).map(Some);
+            }
+        }
+        match known.form_entry().filter(|entry| call.fits(entry)) {
+            Some(entry) => self.call_method(entry, Dispatch::Direct).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn basic_target(&mut self, thread: Value, handle: Value) -> Value {
@@ -67,6 +104,12 @@ impl Translator<'_> {
         let call = HandleCall { kinds, result };
         let is_static = linker.intrinsic == Intrinsic::LinkToStatic;
         let is_fixed = is_static || linker.intrinsic == Intrinsic::LinkToSpecial;
+        if let Some(target) =
+            self.facts.member(member).filter(|target| is_fixed && call.fits(target))
+        {
+            self.pop();
+            return self.call_method(target, Dispatch::Direct);
+        }
         let target = self.seen_target().filter(|_| is_fixed);
         let Some(target) = target.filter(|target| self.is_inlined(target, &call)) else {
             let exit = self.exit_block(Reason::Exception);
@@ -111,9 +154,7 @@ impl Translator<'_> {
 
     /// Whether a method can take the place of a call.
     fn is_inlined(&mut self, target: MethodRef, call: &HandleCall) -> bool {
-        let fits = kinds_of(target).eq(call.kinds.iter().copied())
-            && Kind::of(target.return_type) == Kind::of(call.result);
-        fits && self.vm.options.jit.inlines_method_handles && self.may_inline(target)
+        call.fits(target) && self.vm.options.jit.inlines_method_handles && self.may_inline(target)
     }
 
     /// The last of the objects on a path of fields; goes to `otherwise` where one of them is null.

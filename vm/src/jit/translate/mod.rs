@@ -43,6 +43,7 @@ mod stack;
 mod string_kernels;
 mod unsafe_memory;
 mod unused;
+mod var_handles;
 
 use crate::machine::Vm;
 use crate::runtime::code::body::{Body, InlineCache, Safepoint};

@@ -46,6 +46,7 @@ impl Translator<'_> {
         }
         if let Some(rest) = name.strip_prefix("put") {
             let Some((ty, order)) = type_and_order(rest, descriptor) else { return false };
+            let order = if rest.ends_with("Volatile") { order } else { Order::Plain };
             self.unsafe_put(ty, order);
             return true;
         }
@@ -56,7 +57,8 @@ impl Translator<'_> {
                 None => return false,
             },
         };
-        let ty = match rest {
+        let weaker = ["Acquire", "Release"].iter().find_map(|order| rest.strip_suffix(order));
+        let ty = match weaker.unwrap_or(rest) {
             "Int" => BasicType::Int,
             "Long" => BasicType::Long,
             "Reference" => BasicType::Object,
@@ -193,7 +195,9 @@ impl Translator<'_> {
 
     /// `getAndAddInt`, `getAndSetReference` and so on.
     fn get_and(&mut self, rest: &str) -> bool {
-        let (operation, ty) = match rest {
+        // With a locked instruction all are as strong as the volatile form.
+        let weaker = ["Acquire", "Release"].iter().find_map(|order| rest.strip_suffix(order));
+        let (operation, ty) = match weaker.unwrap_or(rest) {
             "AddInt" => (AtomicRmwOp::Add, BasicType::Int),
             "AddLong" => (AtomicRmwOp::Add, BasicType::Long),
             "SetInt" => (AtomicRmwOp::Xchg, BasicType::Int),
@@ -216,10 +220,12 @@ impl Translator<'_> {
     }
 }
 
-/// `IntVolatile`: the type and the order of an access. `IntUnaligned` is plain: this machine accesses any address; its
+/// `IntVolatile`: the type and the order of an access. A load that is weaker than volatile is made as one, which costs
+/// nothing here. `IntUnaligned` is plain: this machine accesses any address; its
 /// forms with another argument, the order of the bytes, are bytecode that calls these.
 fn type_and_order(text: &str, descriptor: &[u8]) -> Option<(BasicType, Order)> {
-    let (ty, order) = match text.strip_suffix("Volatile") {
+    let ordered = ["Volatile", "Acquire", "Release", "Opaque"];
+    let (ty, order) = match ordered.iter().find_map(|order| text.strip_suffix(order)) {
         Some(ty) => (ty, Order::Volatile),
         None => match text.strip_suffix("Unaligned") {
             Some(_) if descriptor.contains(&b'Z') => return None,
