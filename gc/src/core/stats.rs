@@ -4,7 +4,7 @@ use crate::core::memory_use::MemoryUse;
 use crate::threads::blocked::BlockedTimes;
 use crate::threads::safepoint::PauseTimes;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, SurvivalStats, ThreadClass};
 
@@ -114,8 +114,11 @@ pub struct HeapStats {
     /// The total time of cycles, concurrent parts included.
     pub cycles_ms: u64,
     pub mutators_blocked: BlockedTimes,
-    /// The collector's own counters, by name.
+    /// The collector's own counters, by name, and its sizes.
     pub counters: BTreeMap<&'static str, u64>,
+    /// Those of `counters` that are sizes, and may become less.
+    #[serde(skip)]
+    pub sizes: BTreeSet<&'static str>,
     /// The ordinary memory of tables, not counted in local memory's budget: the collector's
     /// ([`Collector::metadata`](super::collector::Collector::metadata)) and `page_states`; bytes by name. Those of
     /// memory servers are not included. Empty but in [`Heap::stats_at_exit`](crate::heap::Heap::stats_at_exit).
@@ -289,6 +292,7 @@ struct Inner {
     pauses_left_out: u64,
     pause_totals: BTreeMap<&'static str, PauseTotals>,
     counters: BTreeMap<&'static str, u64>,
+    sizes: BTreeSet<&'static str>,
     footprint: Vec<LastCycle>,
     beans: [CollectorCounters; BEANS_MAX],
     last: [Option<LastCycle>; BEANS_MAX],
@@ -374,9 +378,11 @@ impl StatsRecorder {
         *self.inner.lock().counters.entry(name).or_default() += amount;
     }
 
-    /// Sets a counter of the collector's own to its present value.
+    /// Sets a size of the collector's own to its present value.
     pub fn set(&self, name: &'static str, amount: u64) {
-        self.inner.lock().counters.insert(name, amount);
+        let mut inner = self.inner.lock();
+        inner.counters.insert(name, amount);
+        inner.sizes.insert(name);
     }
 
     pub fn bean(&self, bean: usize) -> CollectorCounters {
@@ -411,6 +417,7 @@ impl StatsRecorder {
         stats.pause_totals = inner.pause_totals.clone();
         stats.cycles_ms = inner.beans.iter().map(|bean| bean.time_ms).sum();
         stats.counters = inner.counters.clone();
+        stats.sizes = inner.sizes.clone();
     }
 
     /// The first cycles, in order.

@@ -44,8 +44,15 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
     }
     let name = "farheap_gc_events_total";
     page.family(name, Kind::Counter, "Counters of the collector.");
-    for (event, count) in &stats.counters {
+    let (sizes, events) =
+        stats.counters.iter().partition::<Vec<_>, _>(|(name, _)| stats.sizes.contains(*name));
+    for (event, count) in events {
         page.value(name, &[("event", event)], count);
+    }
+    let name = "farheap_gc_size";
+    page.family(name, Kind::Gauge, "Sizes that the collector has chosen or found, by their units.");
+    for (of, size) in sizes {
+        page.value(name, &[("of", of)], size);
     }
     let blocked = &stats.mutators_blocked;
     let name = "farheap_mutators_blocked_seconds_total";
