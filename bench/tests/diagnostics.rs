@@ -505,7 +505,7 @@ import java.util.TreeSet;
 public class Pools {
     static Object kept;
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         kept = new byte[1 << 20];
         System.gc();
         for (int i = 0; i < 50; i++) {
@@ -521,11 +521,27 @@ public class Pools {
                     && pool.getUsage().getCommitted() >= pool.getUsage().getUsed();
                 lines.put(pool.getName(), new TreeSet<>(Set.of(pool.getMemoryManagerNames()))
                     + " max " + pool.getUsage().getMax() + " thresholds " + pool.isUsageThresholdSupported()
+                    + " " + pool.isCollectionUsageThresholdSupported()
                     + " emptied " + (collected == 0) + " sound " + isSound);
             }
         }
         for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
             lines.put(bean.getName(), new TreeSet<>(Set.of(bean.getMemoryPoolNames())).toString());
+        }
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getName().equals("Metaspace")) {
+                pool.setUsageThreshold(1);
+                for (int i = 0; i < 500 && pool.getUsageThresholdCount() == 0; i++) {
+                    System.gc();
+                    Thread.sleep(10);
+                }
+                lines.put(pool.getName(), pool.getUsageThresholdCount() + " " + pool.isUsageThresholdExceeded()
+                    + " " + pool.isCollectionUsageThresholdSupported() + " " + pool.getCollectionUsage()
+                    + " " + (pool.getPeakUsage().getUsed() >= pool.getUsage().getUsed()));
+            } else if (pool.getName().endsWith("Eden Space")) {
+                pool.setCollectionUsageThreshold(1L << 40);
+                lines.put(pool.getName() + ", threshold", pool.isCollectionUsageThresholdExceeded() + "");
+            }
         }
         lines.forEach((name, text) -> System.out.println(name + ": " + text));
         System.out.println("a megabyte and more: " + (used > 1 << 20));
@@ -545,4 +561,80 @@ fn pools_of_g1_are_hotspots() {
         [ours.unwrap(), theirs].map(|output| String::from_utf8(output.stdout).unwrap());
     assert!(theirs.contains("G1 Eden Space: [G1 Old Generation, G1 Young"), "{theirs}");
     assert_eq!(ours, theirs);
+}
+
+const NAMES: &str = r#"
+import java.lang.management.ManagementFactory;
+import java.util.function.Supplier;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+
+public class Names extends ClassLoader {
+    public static class Made00000 implements Supplier<String> {
+        int field00000 = 7;
+
+        public String get() {
+            return method00000();
+        }
+
+        String method00000() {
+            return "Made00000" + field00000;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        byte[] file = Names.class.getResourceAsStream("Names$Made00000.class").readAllBytes();
+        make(file, 0);
+        int before = names();
+        int most = 0;
+        for (int i = 1; i <= 3000; i++) {
+            make(file, i);
+            if (i % 1000 == 0) {
+                most = Math.max(most, names());
+                System.gc();
+            }
+        }
+        int after = before + 3000;
+        for (int i = 0; i < 200 && after - before > 500; i++) {
+            System.gc();
+            Thread.sleep(10);
+            after = names();
+        }
+        System.out.println("made " + (most - before >= 2000) + ", kept " + (after - before > 500));
+    }
+
+    /** A class of its own loader, with names that no other class has. */
+    static void make(byte[] file, int number) throws Exception {
+        String digits = String.format("%05d", number);
+        String text = new String(file, "ISO-8859-1").replace("00000", digits);
+        byte[] bytes = text.getBytes("ISO-8859-1");
+        Class<?> made = new Names().defineClass("Names$Made" + digits, bytes, 0, bytes.length);
+        Object object = made.getDeclaredConstructor().newInstance();
+        if (!((Supplier<?>) object).get().equals("Made" + digits + "7")) {
+            throw new AssertionError(digits);
+        }
+    }
+
+    static int names() throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        ObjectName commands = new ObjectName("com.sun.management:type=DiagnosticCommand");
+        Object[] arguments = {new String[0]};
+        String[] signature = {String[].class.getName()};
+        String text = (String) server.invoke(commands, "vmSymboltable", arguments, signature);
+        return Integer.parseInt(text.replaceFirst("(?s).*Number of entries *: *(\\d+).*", "$1"));
+    }
+}
+"#;
+
+#[test]
+fn names_of_unloaded_classes_are_freed() {
+    let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new("names").unwrap());
+    jdk.compile_text("Names", NAMES, scratch.path()).unwrap();
+    for gc in ["g1", "mako"] {
+        let mut vm = Command::new(program("vm"));
+        vm.args(["run", "--gc", gc, "-Xmx64m", "-cp"]).arg(scratch.path()).arg("Names");
+        let output = vm.output().unwrap();
+        let (text, error) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&text), "made true, kept false\n", "{gc}: {error}");
+    }
 }

@@ -79,6 +79,12 @@ pub fn sweep() -> usize {
     table::sweep()
 }
 
+/// Calls the function with the bytes of each name in the process and its number of owners, which leaves out what keeps
+/// a name for ever. No name is interned meanwhile, and the function must not do so. Any thread.
+pub fn visit(mut visit: impl FnMut(&[u8], u32)) {
+    table::visit(&mut visit);
+}
+
 impl fmt::Debug for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.text())

@@ -97,6 +97,13 @@ pub(super) fn sweep() -> usize {
     before - table.numbers.len()
 }
 
+/// Calls the function with each name and its number of owners, under the lock: it must not intern. Any thread.
+pub(super) fn visit(visit: &mut dyn FnMut(&[u8], u32)) {
+    for number in &TABLE.read().numbers {
+        visit(bytes(*number), slot(*number).uses.load(Ordering::Relaxed) & COUNT);
+    }
+}
+
 /// Finds numbers by their bytes.
 ///
 /// Orders of the fields of slots are relaxed: those that intern have the lock for reading at least, those that free

@@ -30,6 +30,18 @@ impl StringTable {
         self.interned.lock().drop_emptied();
     }
 
+    /// The texts of all interned strings. Those that died since the last collection may be among them. No safepoint.
+    pub fn texts(&self, t: &JavaThread) -> Vec<String> {
+        let mut texts = Vec::new();
+        self.interned.lock().visit(&mut |slot| {
+            let string = t.barriers().load_weak_root(&t.mutator, slot);
+            if !string.is_null() {
+                texts.push(to_text(t, string));
+            }
+        });
+        texts
+    }
+
     /// The interned string with these units, or `candidate` from now on. No safepoint.
     fn find_or_add(&self, t: &JavaThread, units: &[u16], candidate: ObjectRef) -> ObjectRef {
         let mut interned = self.interned.lock();

@@ -72,6 +72,20 @@ pub const COMMANDS: &[Command] = &[
         run: set_flag,
     },
     Command {
+        name: "VM.stringtable",
+        description: "Dump string table.",
+        impact: "Medium: Depends on Java content.",
+        parameters: &[switch("-verbose", "Dump the content of each string in the table")],
+        run: string_table,
+    },
+    Command {
+        name: "VM.symboltable",
+        description: "Dump symbol table.",
+        impact: "Medium: Depends on Java content.",
+        parameters: &[switch("-verbose", "Dump the content of each symbol in the table")],
+        run: symbol_table,
+    },
+    Command {
         name: "VM.system_properties",
         description: "Print system properties.",
         impact: "Low",
@@ -127,6 +141,45 @@ fn code_cache(t: &JavaThread, _arguments: &Arguments, out: &mut String) -> Resul
         of("loops"),
     );
     Ok(())
+}
+
+fn string_table(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Result<(), Failure> {
+    let texts = t.vm.strings.texts(t);
+    if arguments.is_on("-verbose") {
+        *out += "VERSION: 1.1\n";
+        for text in &texts {
+            let _ = writeln!(out, "{}: {text}", text.chars().count());
+        }
+        return Ok(());
+    }
+    let bytes = texts.iter().map(String::len).sum();
+    table_statistics(out, "StringTable", texts.len(), bytes);
+    Ok(())
+}
+
+/// All VMs of a process share the table.
+fn symbol_table(_: &JavaThread, arguments: &Arguments, out: &mut String) -> Result<(), Failure> {
+    let (mut names, mut bytes, mut listed) = (0, 0, String::from("VERSION: 1.1\n"));
+    base::symbol::visit(|name, owners| {
+        (names, bytes) = (names + 1, bytes + name.len());
+        if arguments.is_on("-verbose") {
+            let _ = writeln!(listed, "{} {owners}: {}", name.len(), String::from_utf8_lossy(name));
+        }
+    });
+    match arguments.is_on("-verbose") {
+        true => *out += &listed,
+        false => table_statistics(out, "SymbolTable", names, bytes),
+    }
+    Ok(())
+}
+
+fn table_statistics(out: &mut String, name: &str, entries: usize, bytes: usize) {
+    let average = bytes as f64 / entries.max(1) as f64;
+    let _ = writeln!(
+        out,
+        "{name} statistics:\nNumber of entries       : {entries:9}\n\
+         Number of literals      : {entries:9} = {bytes:9} bytes, avg {average:7.3}",
+    );
 }
 
 fn command_line(t: &JavaThread, _arguments: &Arguments, out: &mut String) -> Result<(), Failure> {

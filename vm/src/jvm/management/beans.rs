@@ -27,8 +27,8 @@ pub struct Beans {
     managers: OnceLock<Vec<usize>>,
     pub(super) low_memory: LowMemory,
     pub(super) notifications: Notifications,
-    /// Largest use of each pool of the heap that was observed, bytes.
-    peaks: [AtomicUsize; HEAP_POOLS],
+    /// Largest use of each pool that was observed, bytes.
+    peaks: [AtomicUsize; POOLS],
 }
 
 pub extern "C" fn memory_pools(env: Env, manager: jobject) -> jobjectArray {
@@ -76,10 +76,11 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
         let mut made = Vec::new();
         for pool in Pool::all(t.vm) {
             let name = strings::from_str(t, pool.name(t.vm))?;
-            // Thresholds of -1: not supported; of 0: not set.
-            let limit = if *pool == Pool::Heap { 0 } else { -1i64 as u64 };
+            // -1: not supported; 0: not set.
+            let limit = |is_supported| if is_supported { 0 } else { -1i64 as u64 };
+            let [usage, collection] = pool.thresholds().map(limit);
             let is_heap = u64::from(pool.is_heap());
-            let arguments = [name.address() as u64, is_heap, limit, 0, limit, 0];
+            let arguments = [name.address() as u64, is_heap, usage, 0, collection, 0];
             let pool = call::call_static(t, factory, "createMemoryPool", descriptor, &arguments)?;
             made.push(keep(t, pool));
         }
@@ -136,7 +137,7 @@ fn keep(t: &JavaThread, word: u64) -> usize {
 }
 
 /// One of the pools.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pool {
     Eden,
     Survivors,
@@ -147,12 +148,25 @@ pub(super) enum Pool {
 }
 
 impl Pool {
+    /// In the order of their numbers.
+    pub(super) const ALL: [Pool; POOLS] =
+        [Pool::Eden, Pool::Survivors, Pool::Heap, Pool::Code, Pool::Native];
+
     /// Those of a VM, in the order in which the class library sees them.
     fn all(vm: &Vm) -> &'static [Pool] {
-        const ALL: [Pool; 5] = [Pool::Eden, Pool::Survivors, Pool::Heap, Pool::Code, Pool::Native];
         match vm.heap.young_pool_names() {
-            Some(_) => &ALL,
-            None => &ALL[2..],
+            Some(_) => &Pool::ALL,
+            None => &Pool::ALL[2..],
+        }
+    }
+
+    /// Whether there are thresholds of its use, and of its use after a collection, as in HotSpot: eden and survivors
+    /// are full again and again, and what is outside of the heap is not collected.
+    fn thresholds(self) -> [bool; 2] {
+        match self {
+            Pool::Eden | Pool::Survivors => [false, true],
+            Pool::Heap => [true, true],
+            Pool::Code | Pool::Native => [true, false],
         }
     }
 
@@ -182,13 +196,12 @@ impl Pool {
     }
 
     pub(super) fn usage(self, vm: &Vm) -> Usage {
-        match self {
+        let usage = match self {
             Pool::Code => Usage::code(vm),
             Pool::Native => Usage::native(),
             Pool::Eden | Pool::Survivors | Pool::Heap => {
                 let young = vm.heap.young_bytes();
                 let used = self.part_of(vm.heap.used_bytes(), young).expect("a pool of the heap");
-                vm.jvm.beans.peaks[self as usize].fetch_max(used, Ordering::Relaxed);
                 match self {
                     Pool::Heap => Usage::heap(vm).without(young.all()),
                     // They may become as large as the heap: that is not theirs to say.
@@ -196,7 +209,9 @@ impl Pool {
                 }
                 .with_used(used)
             }
-        }
+        };
+        vm.jvm.beans.peaks[self as usize].fetch_max(usage.used as usize, Ordering::Relaxed);
+        usage
     }
 }
 
@@ -241,10 +256,8 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
         let pool = pool_of(t, pool)?;
         let now = pool.usage(t.vm);
-        match t.vm.jvm.beans.peaks.get(pool as usize) {
-            Some(peak) => now.with_used(peak.load(Ordering::Relaxed)).object(t),
-            None => now.object(t),
-        }
+        let peak = t.vm.jvm.beans.peaks[pool as usize].load(Ordering::Relaxed);
+        now.with_used(peak).object(t)
     })
 }
 
@@ -325,6 +338,10 @@ impl Usage {
         Usage { used: rest(self.used), committed: rest(self.committed), ..self }
     }
 
+    pub(super) fn used(&self) -> i64 {
+        self.used
+    }
+
     /// The same with another use, which may be of the past.
     pub(super) fn with_used(self, used: usize) -> Usage {
         let used = used as i64;
@@ -352,11 +369,9 @@ pub extern "C" fn reset_statistic(env: Env, object: jvalue, kind: jint) -> jbool
         PEAK_POOL_USAGE => env.enter(|t| {
             // SAFETY: for this kind the argument is the pool.
             let pool = pool_of(t, unsafe { object.l })?;
-            if let Some(peak) = t.vm.jvm.beans.peaks.get(pool as usize) {
-                peak.store(0, Ordering::Relaxed);
-                // Is the largest again.
-                pool.usage(t.vm);
-            }
+            t.vm.jvm.beans.peaks[pool as usize].store(0, Ordering::Relaxed);
+            // Is the largest again.
+            pool.usage(t.vm);
             Ok(())
         }),
         _ => return 0,
@@ -364,17 +379,17 @@ pub extern "C" fn reset_statistic(env: Env, object: jvalue, kind: jint) -> jbool
     1
 }
 
-/// Only called for [`Pool::Heap`]: no other has thresholds.
-pub extern "C" fn set_pool_sensor(env: Env, _pool: jobject, kind: jint, sensor: jobject) {
+/// Only called for thresholds that the pool has.
+pub extern "C" fn set_pool_sensor(env: Env, pool: jobject, kind: jint, sensor: jobject) {
     env.enter(|t| {
-        t.vm.jvm.beans.low_memory.set_sensor(t, kind, sensor);
+        t.vm.jvm.beans.low_memory.set_sensor(t, pool_of(t, pool)?, kind, sensor);
         Ok(())
     })
 }
 
 /// As above. The threshold before.
-pub extern "C" fn set_pool_threshold(env: Env, _pool: jobject, kind: jint, bytes: jlong) -> jlong {
-    env.enter(|t| t.vm.jvm.beans.low_memory.set_threshold(t, kind, bytes))
+pub extern "C" fn set_pool_threshold(env: Env, pool: jobject, kind: jint, bytes: jlong) -> jlong {
+    env.enter(|t| t.vm.jvm.beans.low_memory.set_threshold(t, pool_of(t, pool)?, kind, bytes))
 }
 
 /// `jmmExtAttributeInfo`
@@ -485,8 +500,7 @@ pub extern "C" fn set_notification(env: Env, manager: jobject, enabled: jboolean
 /// Of `Pool::Code` and `Pool::Native`, which come last.
 const MANAGERS: [&str; 2] = ["CodeCacheManager", "Metaspace Manager"];
 const PAGE_BYTES: usize = 4096;
-/// Eden, survivors and the rest.
-const HEAP_POOLS: usize = 3;
+pub(super) const POOLS: usize = 5;
 
 const PEAK_THREADS: jint = 801;
 const PEAK_POOL_USAGE: jint = 805;

@@ -1,11 +1,10 @@
-//! Thresholds of the heap's use: the sensors of `MemoryPoolMXBean`, which notify listeners.
+//! Thresholds of the use of pools: the sensors of `MemoryPoolMXBean`, which notify listeners.
 //!
-//! The first threshold starts a daemon thread, which checks the heap while there is one, and sends the notifications of
-//! collectors ([`super::notifications`]): a sensor is triggered
-//! when its limit is crossed upwards, and cleared when it is crossed downwards. Use after a collection is looked
-//! at once for each collection.
+//! The first threshold starts a daemon thread, which checks the pools while there is one, and sends the notifications
+//! of collectors ([`super::notifications`]): a sensor is triggered when its limit is crossed upwards, and cleared when
+//! it is crossed downwards. Use after a collection is looked at once for each collection.
 
-use super::beans::Pool;
+use super::beans::{POOLS, Pool};
 use super::{beans, notifications};
 use crate::ffi::entry;
 use crate::ffi::types::{jint, jlong, jobject};
@@ -17,7 +16,7 @@ use gc::object::ObjectRef;
 use parking_lot::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Of the pool of the heap, without those of young objects.
+/// Of all pools of a VM.
 #[derive(Default)]
 pub struct LowMemory {
     state: Mutex<State>,
@@ -27,13 +26,20 @@ pub struct LowMemory {
 
 #[derive(Default)]
 struct State {
-    usage: Limit,
-    collection: Limit,
+    pools: [Limits; POOLS],
     /// Listeners want to hear of every cycle.
     watches_cycles: bool,
     has_thread: bool,
     /// The last collection that was checked, by its end.
     seen_ms: Option<u64>,
+}
+
+/// Of one pool.
+#[derive(Clone, Copy, Default)]
+struct Limits {
+    usage: Limit,
+    /// Of the use after a collection.
+    collection: Limit,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -46,17 +52,23 @@ struct Limit {
 }
 
 impl LowMemory {
-    pub fn set_sensor(&self, t: &JavaThread, kind: jint, sensor: jobject) {
+    pub fn set_sensor(&self, t: &JavaThread, pool: Pool, kind: jint, sensor: jobject) {
         let sensor = t.vm.globals.new_strong(t, entry::resolve(t, sensor)) as usize;
-        if let Some(limit) = self.state.lock().limit(kind) {
+        if let Some(limit) = self.state.lock().limit(pool, kind) {
             limit.sensor = sensor;
         }
     }
 
     /// Sets a threshold; the one before. A safepoint.
-    pub fn set_threshold(&self, t: &JavaThread, kind: jint, bytes: jlong) -> JResult<jlong> {
+    pub fn set_threshold(
+        &self,
+        t: &JavaThread,
+        pool: Pool,
+        kind: jint,
+        bytes: jlong,
+    ) -> JResult<jlong> {
         let mut state = self.state.lock();
-        let Some(limit) = state.limit(kind) else {
+        let Some(limit) = state.limit(pool, kind) else {
             return Ok(-1);
         };
         let before = std::mem::replace(&mut limit.bytes, bytes);
@@ -87,33 +99,44 @@ impl LowMemory {
     /// Waits for the next look.
     fn wait(&self) {
         let mut state = self.state.lock();
-        if state.usage.bytes > 0 || state.collection.bytes > 0 || state.watches_cycles {
+        let is_on = |limits: &Limits| limits.usage.bytes > 0 || limits.collection.bytes > 0;
+        if state.pools.iter().any(is_on) || state.watches_cycles {
             self.changed.wait_for(&mut state, PERIOD);
         } else {
             self.changed.wait(&mut state);
         }
     }
 
-    /// The notifications that are due, with their sensors.
-    fn look(&self, used: i64, collected: Option<(u64, i64)>) -> Vec<Event> {
+    /// The notifications that are due, with their sensors. `used` says how much of a pool is in use, and `collected`
+    /// how much was after the last collection; it has that collection's end.
+    fn look(
+        &self,
+        used: impl Fn(Pool) -> i64,
+        collected: Option<(u64, impl Fn(Pool) -> i64)>,
+    ) -> Vec<Event> {
         let mut state = self.state.lock();
         let mut events = Vec::new();
-        events.extend(state.usage.look(used));
+        for (pool, limits) in Pool::ALL.into_iter().zip(&mut state.pools) {
+            events.extend(limits.usage.look(pool, || used(pool)));
+        }
         if let Some((ended_ms, used)) = collected
             && state.seen_ms != Some(ended_ms)
         {
             state.seen_ms = Some(ended_ms);
-            events.extend(state.collection.look(used));
+            for (pool, limits) in Pool::ALL.into_iter().zip(&mut state.pools) {
+                events.extend(limits.collection.look(pool, || used(pool)));
+            }
         }
         events
     }
 }
 
 impl State {
-    fn limit(&mut self, kind: jint) -> Option<&mut Limit> {
+    fn limit(&mut self, pool: Pool, kind: jint) -> Option<&mut Limit> {
+        let limits = &mut self.pools[pool as usize];
         match kind {
-            USAGE_HIGH => Some(&mut self.usage),
-            COLLECTION_HIGH => Some(&mut self.collection),
+            USAGE_HIGH => Some(&mut limits.usage),
+            COLLECTION_HIGH => Some(&mut limits.collection),
             // The lower ends are always set to the same value.
             _ => None,
         }
@@ -121,19 +144,22 @@ impl State {
 }
 
 impl Limit {
-    fn look(&mut self, used: i64) -> Option<Event> {
+    fn look(&mut self, pool: Pool, used: impl Fn() -> i64) -> Option<Event> {
+        if self.bytes == 0 && !self.is_crossed {
+            return None;
+        }
+        let used = used();
         let is_crossed = self.bytes > 0 && used >= self.bytes;
         let was_crossed = std::mem::replace(&mut self.is_crossed, is_crossed);
-        (is_crossed != was_crossed && self.sensor != 0).then_some(Event {
-            sensor: self.sensor,
-            is_crossed,
-            used,
-        })
+        let sensor = self.sensor;
+        let is_due = is_crossed != was_crossed && sensor != 0;
+        is_due.then_some(Event { pool, sensor, is_crossed, used })
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct Event {
+    pool: Pool,
     sensor: usize,
     is_crossed: bool,
     used: i64,
@@ -144,12 +170,11 @@ fn watch(t: &JavaThread) -> JResult<()> {
     let low_memory = &t.vm.jvm.beans.low_memory;
     loop {
         t.safely(|| low_memory.wait());
-        let part =
-            |used, young| Pool::Heap.part_of(used, young).expect("a pool of the heap") as i64;
-        let collected = beans::collected(t.vm)
-            .map(|cycle| (cycle.ended_ms, part(cycle.used_after_bytes, cycle.young_after)));
-        let used = part(t.vm.heap.used_bytes(), t.vm.heap.young_bytes());
-        for event in low_memory.look(used, collected) {
+        let collected = beans::collected(t.vm).map(|cycle| {
+            let left = (cycle.used_after_bytes, cycle.young_after);
+            (cycle.ended_ms, move |pool: Pool| pool.part_of(left.0, left.1).unwrap_or(0) as i64)
+        });
+        for event in low_memory.look(|pool| pool.usage(t.vm).used(), collected) {
             let _scope = t.scope();
             // If a listener throws, its event is dropped, and the next ones are still due.
             if let Err(thrown) = tell(t, &event) {
@@ -166,7 +191,7 @@ fn tell(t: &JavaThread, event: &Event) -> JResult<()> {
         call::call_virtual(t, sensor, "clear", "()V", &[])?;
         return Ok(());
     }
-    let usage = t.root(Pool::Heap.usage(t.vm).with_used(event.used as usize).object(t)?);
+    let usage = t.root(event.pool.usage(t.vm).with_used(event.used as usize).object(t)?);
     let klass = t.klass_of(sensor.get());
     let trigger = call::find(klass, "trigger", "(ILjava/lang/management/MemoryUsage;)V");
     let word = |object: ObjectRef| object.address() as u64;
@@ -188,20 +213,30 @@ mod tests {
     #[test]
     fn sensors_hear_of_crossings_only() {
         let low_memory = LowMemory::default();
-        {
+        let set = |pool, kind, bytes, sensor| {
             let mut state = low_memory.state.lock();
-            state.usage = Limit { bytes: 100, sensor: 1, is_crossed: false };
-            state.collection = Limit { bytes: 50, sensor: 2, is_crossed: false };
-        }
-        let heard = |used, collected| -> Vec<(usize, bool)> {
-            let events = low_memory.look(used, collected);
+            *state.limit(pool, kind).unwrap() = Limit { bytes, sensor, is_crossed: false };
+        };
+        set(Pool::Heap, USAGE_HIGH, 100, 1);
+        set(Pool::Heap, COLLECTION_HIGH, 50, 2);
+        let of_heap = |bytes| move |pool| if pool == Pool::Heap { bytes } else { 0 };
+        let heard = |used, collected: Option<(u64, i64)>| -> Vec<(usize, bool)> {
+            let collected = collected.map(|(ended_ms, used)| (ended_ms, of_heap(used)));
+            let events = low_memory.look(of_heap(used), collected);
             events.iter().map(|event| (event.sensor, event.is_crossed)).collect()
         };
         assert_eq!(heard(99, None), []);
         assert_eq!(heard(100, Some((7, 60))), [(1, true), (2, true)]);
         assert_eq!(heard(120, Some((7, 60))), []);
         assert_eq!(heard(80, Some((9, 40))), [(1, false), (2, false)]);
-        low_memory.state.lock().usage.bytes = 0;
+        set(Pool::Heap, USAGE_HIGH, 0, 1);
         assert_eq!(heard(500, Some((10, 40))), []);
+        // Each pool by itself.
+        set(Pool::Code, USAGE_HIGH, 1, 3);
+        set(Pool::Eden, COLLECTION_HIGH, 10, 4);
+        let by_pool = |pool| if pool == Pool::Heap { 7 } else { 20 };
+        let events = low_memory.look(by_pool, Some((11, by_pool)));
+        let crossed = |pool, sensor| Event { pool, sensor, is_crossed: true, used: 20 };
+        assert_eq!(events, [crossed(Pool::Code, 3), crossed(Pool::Eden, 4)]);
     }
 }
