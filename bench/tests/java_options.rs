@@ -432,6 +432,31 @@ fn classes_have_a_limit() {
     assert_eq!((exit.code, exit.stdout.as_str()), (Some(3), line), "{exit:?}");
 }
 
+/// What classes took before and after a collection, in K, by a line of its log.
+fn metaspace(line: &str) -> Option<(u64, u64)> {
+    let (before, after) = line.split_once(" Metaspace: ")?.1.split_once("->")?;
+    let number = |text: &str| text.split_once("K(")?.0.parse().ok();
+    Some((number(before)?, number(after)?))
+}
+
+#[test]
+fn collections_say_what_classes_take() {
+    let runner = Runner::new("effects-class-log");
+    for gc in ["serial", "g1", "shenandoah", "mako"] {
+        let (limit, gc) = ("-XX:MaxMetaspaceSize=4m", format!("-XX:Collector={gc}"));
+        let ended = runner.run(&["run", limit, &gc, "-Xlog:gc*", "-cp", ".", "Effects", "classes"]);
+        assert!(ended.code == Some(0) && ended.stdout.ends_with("all\n"), "{ended:?}");
+        let is_about_classes = |line: &&str| line.contains("[gc,metaspace");
+        let lines: Vec<&str> = ended.stdout.lines().filter(is_about_classes).collect();
+        let changes: Vec<_> = lines.iter().map(|line| metaspace(line).expect(line)).collect();
+        assert!(changes.iter().any(|(before, after)| before > after), "{gc}: {ended:?}");
+        for line in lines {
+            let parts = [" GC(", "K) NonClass: ", "K) Class: "];
+            assert!(parts.iter().all(|part| line.contains(part)), "{line}");
+        }
+    }
+}
+
 #[test]
 fn properties_start_the_management_agent() {
     let runner = Runner::new("effects-agent");

@@ -1,6 +1,7 @@
 //! The parts that all collectors share, and their interface to the heap.
 
 pub mod allocator;
+mod class_log;
 pub mod collector;
 pub mod heap_core;
 pub mod histogram;

@@ -4,6 +4,15 @@ use crate::object::layout::HolderId;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
 
+/// What the classes of a VM take, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassBytes {
+    /// One description of fixed size for each class.
+    pub descriptions: usize,
+    /// Everything else: methods, constants, tables.
+    pub others: usize,
+}
+
 /// Implemented by the VM. Called on any collector thread or on the thread that asked for a collection.
 ///
 /// With a [`WorldStopped`] every mutator is parked or in the safe state, so its frames and handles do not
@@ -49,6 +58,11 @@ pub trait VmBinding: Send + Sync {
     /// The head of the list of cleared references that wait for the reference handler thread, linked by
     /// `Reference.discovered`. The collector prepends to it.
     fn pending_list(&self) -> &RootSlot;
+
+    /// What classes take now, for the log; `None`: the VM does not count it. Any thread, the world running or stopped.
+    fn class_bytes(&self) -> Option<ClassBytes> {
+        None
+    }
 
     /// At the end of a cycle, the world running or stopped: strings whose contents may be equal to those of others,
     /// if [`Strings::look_for`](crate::core::strings::Strings::look_for) was called. From now on the slots are the

@@ -1,9 +1,10 @@
-//! `-XX:MaxMetaspaceSize`: how much the classes of a program may take.
+//! How much classes take, and `-XX:MaxMetaspaceSize`: how much those of a program may take.
 
 use super::out_of_memory;
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::{JResult, Klass};
 use gc::core::outcome::CollectCause;
+use gc::threads::binding::ClassBytes;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The memory of the classes that loaders other than the boot loader have defined, bytes: their class files, from which
@@ -12,7 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct ClassMemory {
     /// Every defining thread adds. Relaxed: it guards nothing else.
     used: AtomicUsize,
-    /// Bytes from which on a collection is to look for classes that can go. 0: as the options say. Relaxed, too.
+    /// The same of the classes of the boot loader, which have no limit. Relaxed, as are all of these.
+    boot: AtomicUsize,
+    /// For how many classes bytes were counted, of all loaders.
+    classes: AtomicUsize,
+    /// Bytes from which on a collection is to look for classes that can go. 0: as the options say.
     threshold: AtomicUsize,
     /// A thread has such a collection done.
     is_collecting: AtomicBool,
@@ -74,15 +79,30 @@ impl ClassMemory {
         let more = estimate(file_bytes);
         let add = |used: usize| used.checked_add(more).filter(|used| *used <= max_bytes);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        self.classes.fetch_add(1, Ordering::Relaxed);
         Some(more)
     }
 
-    /// Classes are gone for which this was counted.
-    pub fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    /// Counts one more class of the boot loader.
+    pub fn add_boot(&self, file_bytes: usize) {
+        self.boot.fetch_add(estimate(file_bytes), Ordering::Relaxed);
+        self.classes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes of the classes that were counted.
+    /// As many classes are gone, for which these bytes were counted.
+    pub fn give_back(&self, bytes: usize, classes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.classes.fetch_sub(classes, Ordering::Relaxed);
+    }
+
+    /// What the classes of all loaders take, the boot loader's too.
+    pub fn of_all_loaders(&self) -> ClassBytes {
+        let all = self.used_bytes() + self.boot.load(Ordering::Relaxed);
+        let descriptions = self.classes.load(Ordering::Relaxed) * size_of::<Klass>();
+        ClassBytes { descriptions, others: all.saturating_sub(descriptions) }
+    }
+
+    /// Bytes of the classes of other loaders than the boot loader.
     pub fn used_bytes(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
@@ -111,8 +131,21 @@ mod tests {
         let take = |bytes, max| memory.take(bytes, max).is_some();
         assert!(take(1000, 2 * one) && take(1000, 2 * one));
         assert!(!take(0, 2 * one) && take(1000, 3 * one));
-        memory.give_back(one);
+        memory.give_back(one, 1);
         assert!(take(1000, 3 * one) && !take(0, 3 * one));
         assert!(take(1000, usize::MAX) && !take(usize::MAX / 2, usize::MAX));
+    }
+
+    #[test]
+    fn classes_of_the_boot_loader_are_counted_beside_the_limit() {
+        let (memory, one) = (ClassMemory::default(), estimate(1000));
+        memory.add_boot(1000);
+        assert_eq!(memory.used_bytes(), 0);
+        let taken = memory.take(1000, one).expect("there is room for one");
+        let both =
+            ClassBytes { descriptions: 2 * size_of::<Klass>(), others: 2 * (2000 + MEMBERS_BYTES) };
+        assert_eq!(memory.of_all_loaders(), both);
+        memory.give_back(taken, 1);
+        assert_eq!(memory.of_all_loaders().descriptions, size_of::<Klass>());
     }
 }

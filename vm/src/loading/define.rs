@@ -112,8 +112,9 @@ fn define(
         Some(hidden) if !hidden.is_strong => t.vm.holders.of_hidden_class(),
         _ => loader.holder,
     };
-    if !loader.is_boot() {
-        holder.charge(class_memory::reserve(t, bytes.len())?);
+    match loader.is_boot() {
+        true => t.vm.class_memory.add_boot(bytes.len()),
+        false => holder.charge(class_memory::reserve(t, bytes.len())?),
     }
     check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;

@@ -4,7 +4,7 @@ use super::unload;
 use super::vm::Vm;
 use gc::object::layout::HolderId;
 use gc::object::{ObjectRef, RootSlot};
-use gc::threads::binding::VmBinding;
+use gc::threads::binding::{ClassBytes, VmBinding};
 use gc::threads::mutator::WorldStopped;
 
 /// The VM as the collector sees it.
@@ -78,6 +78,10 @@ impl VmBinding for Binding {
 
     fn pending_list(&self) -> &RootSlot {
         &self.0.pending_references
+    }
+
+    fn class_bytes(&self) -> Option<ClassBytes> {
+        Some(self.0.class_memory.of_all_loaders())
     }
 
     fn strings_found(&self, slots: Vec<RootSlot>) {

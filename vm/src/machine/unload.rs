@@ -76,7 +76,7 @@ pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId)
     }
     let logs = vm.options.log.wants_unloaded_classes();
     for holder in &dead {
-        vm.class_memory.give_back(holder.file_bytes());
+        vm.class_memory.give_back(holder.file_bytes(), holder.charges());
         let classes = holder.classes.lock();
         for klass in classes.iter() {
             vm.klasses.withdraw(klass.id);

@@ -31,6 +31,8 @@ pub struct ClassHolder {
     kept: Mutex<FxHashSet<HolderId>>,
     /// Bytes of the class files of its classes, and of their descriptions.
     file_bytes: AtomicUsize,
+    /// How often bytes were counted: classes, with those whose definition failed.
+    charges: AtomicUsize,
     state: AtomicU8,
 }
 
@@ -57,6 +59,7 @@ impl ClassHolder {
             classes: Mutex::default(),
             kept: Mutex::default(),
             file_bytes: AtomicUsize::new(0),
+            charges: AtomicUsize::new(0),
             state: AtomicU8::new(State::New as u8),
         }
     }
@@ -96,9 +99,15 @@ impl ClassHolder {
         self.file_bytes.load(Ordering::Relaxed)
     }
 
-    /// Notes bytes that were counted. Relaxed: a figure.
+    /// For how many classes they were counted.
+    pub fn charges(&self) -> usize {
+        self.charges.load(Ordering::Relaxed)
+    }
+
+    /// Notes bytes that were counted for one more class. Relaxed: figures.
     pub fn charge(&self, bytes: usize) {
         self.file_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.charges.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes one more class.

@@ -14,6 +14,7 @@ use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::log::LogLevel;
+use crate::threads::binding::ClassBytes;
 use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::tracing::references::COUNTERS;
 use std::sync::atomic::Ordering;
@@ -36,6 +37,7 @@ struct Pause {
     start: Instant,
     used_before: usize,
     young_before: YoungBytes,
+    classes_before: Option<ClassBytes>,
     cause: &'static str,
 }
 
@@ -199,7 +201,8 @@ impl G1 {
         self.allocator.reset(Vec::new());
         self.verify(world, "before the pause");
         let (used_before, young_before) = (core.regions.used_bytes(), self.tables.young_bytes());
-        Pause { title, number, start, used_before, young_before, cause }
+        let classes_before = core.binding().class_bytes();
+        Pause { title, number, start, used_before, young_before, classes_before, cause }
     }
 
     fn finish(&self, world: &WorldStopped, pause: Pause, bean: usize) {
@@ -212,6 +215,7 @@ impl G1 {
         let young = (pause.young_before, self.tables.young_bytes());
         core.stats.record_cycle(bean, pause.cause, time, (pause.used_before, used), young);
         core.binding().cycle_finished();
+        core.log_classes(pause.number, pause.classes_before);
         core.options.log.line(LogLevel::Info, "gc", || {
             let (before, after) = (pause.used_before >> 20, used >> 20);
             let (all, ms) = (self.committed_bytes() >> 20, time.as_secs_f64() * 1e3);

@@ -70,6 +70,7 @@ impl Mako {
     pub(super) fn run(&self, order: Order) {
         let start = Instant::now();
         let used_before = self.core.regions.used_bytes();
+        let classes_before = self.core.binding().class_bytes();
         let pages_before = self.core.pages_fetched();
         self.is_running.store(true, Ordering::SeqCst);
         loop {
@@ -116,6 +117,7 @@ impl Mako {
             (used_before, used),
             Default::default(),
         );
+        self.core.log_classes(number, classes_before);
         let mib = |bytes: usize| bytes >> 20;
         self.core.options.log.line(LogLevel::Info, "gc", || {
             format!(

@@ -44,6 +44,7 @@ impl<C: SlotCodec> Serial<C> {
         let title = format!("GC({number}) Pause Full ({})", cause.title());
         log.line(LogLevel::Info, "gc,start", || title.as_str());
         let used_before = core.regions.used_bytes();
+        let classes_before = core.binding().class_bytes();
         world.mutators().for_each(|m| self.allocator.retire(m));
         if core.options.verify_heap {
             verify::verify(core, world, self, self.codec.slot_bytes(), "before the cycle");
@@ -74,6 +75,7 @@ impl<C: SlotCodec> Serial<C> {
             Default::default(),
         );
         core.binding().cycle_finished();
+        core.log_classes(number, classes_before);
         log.line(LogLevel::Info, "gc", || {
             let committed = core.regions.committed_count() * core.geometry.region_bytes();
             let (before, after, all) = (used_before >> 20, used >> 20, committed >> 20);

@@ -61,6 +61,7 @@ impl Shenandoah {
         }
         let start = Instant::now();
         let used_before = self.core.regions.used_bytes();
+        let classes_before = self.core.binding().class_bytes();
         let mut cycle = Cycle {
             number: self.core.stats.cycles(),
             cause: order.cause,
@@ -97,6 +98,7 @@ impl Shenandoah {
         if stage == Stage::Over {
             self.finish(order.cause, start, used_before);
             self.note_end(start, ending);
+            self.core.log_classes(cycle.number, classes_before);
             self.log_cycle(&cycle, start, used_before);
         }
     }

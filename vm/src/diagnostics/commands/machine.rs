@@ -229,7 +229,8 @@ fn native_memory(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Res
     let malloc = unsafe { libc::mallinfo2() };
     let malloc_bytes = malloc.arena + malloc.hblkhd;
     // Classes lie in the C heap.
-    let classes = t.vm.class_memory.used_bytes();
+    let classes = t.vm.class_memory.of_all_loaders();
+    let classes = classes.descriptions + classes.others;
     let other = malloc_bytes.saturating_sub(classes);
     let stacks = threads * (stack_bytes + crate::threads::native_stack_bytes(stack_bytes));
     // Name, reserved, committed.

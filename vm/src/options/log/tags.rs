@@ -10,6 +10,7 @@ pub const SETS: &[&str] = &[
     "gc,heap",
     "gc,heap,exit",
     "gc,init",
+    "gc,metaspace",
     "gc,phases",
     "gc,servers",
     "gc,start",

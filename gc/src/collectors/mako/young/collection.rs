@@ -144,6 +144,7 @@ impl Mako {
         let (core, table) = (&*self.core, nursery.table());
         let start = Instant::now();
         let used_before = core.regions.used_bytes();
+        let classes_before = core.binding().class_bytes();
         for m in world.mutators() {
             nursery.allocator.retire(m);
             table.hand_over(&MakoThread::of(m).remembered);
@@ -194,6 +195,7 @@ impl Mako {
                 (used_before, used),
                 Default::default(),
             );
+            core.log_classes(number, classes_before);
             core.options.log.line(LogLevel::Info, "gc", || {
                 let (before, after) = (used_before >> 20, used >> 20);
                 let all = core.geometry.heap_bytes() >> 20;
