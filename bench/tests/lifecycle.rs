@@ -458,7 +458,7 @@ fn idle_monitors_are_retired() {
         collector: "serial".into(),
         local_memory: "100%".into(),
         memory_servers: 1,
-        options: vec!["-Xmx64m".into(), "-Xlog:monitorinflation=debug:stderr".into()],
+        options: vec!["-Xmx64m".into(), "-Xlog:monitorinflation=trace:stderr".into()],
     };
     let mut command: Command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
     let output = command.arg("-cp").arg(&classes).arg("IdleMonitors").output().unwrap();
@@ -473,4 +473,13 @@ fn idle_monitors_are_retired() {
         retired += words[0];
     }
     assert!(retired > 1000, "{retired} monitors retired: {err}");
+    // Each has the object that gets it or loses it, which lives here.
+    let count = |what: &str| {
+        let what = format!(" {what}: object=0x");
+        let are_named = |line: &&str| line.contains(&what) && line.contains(", mark=0x");
+        let lines = err.lines().filter(are_named);
+        lines.filter(|line| line.ends_with(", type='java.lang.Object'")).count() as u64
+    };
+    let (got, lost) = (count("inflate(has_locker)"), count("deflate_monitor"));
+    assert!(got > lost && lost > 1000, "{got} monitors got, {lost} lost");
 }

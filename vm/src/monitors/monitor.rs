@@ -95,6 +95,13 @@ impl Monitors for Table<'_> {
         if !table.publish(self.object.header(), header, index) {
             return false;
         }
+        if self.t.vm.options.log.wants_monitors() {
+            let what = match LockState::of(header) {
+                LockState::Locked => "inflate(has_locker)",
+                _ => "inflate(neutral)",
+            };
+            log(self.t, what, self.object);
+        }
         if table.is_crowded() {
             // At its next poll this thread retires those that are idle.
             self.t.mutator.request_poll();
@@ -224,7 +231,20 @@ fn deflate(t: &JavaThread, index: u32) {
         // A thread that asks the monitor for a hash meanwhile gets the one that the object will have.
         hash_of(t, monitor);
     }
+    if t.vm.options.log.wants_monitors() {
+        log(t, "deflate_monitor", object);
+    }
     table.deflate(object.header(), index);
+}
+
+/// Logs what happens to an inflated object, in the words of HotSpot.
+#[cold]
+fn log(t: &JavaThread, what: &str, object: ObjectRef) {
+    let (at, mark) = (object.address(), object.header().load(Ordering::Relaxed));
+    let class = t.klass_of(object).java_name();
+    let message = format!("{what}: object={at:#018x}, mark={mark:#018x}, type='{class}'");
+    let line = LogLine { level: LogLevel::Trace, tags: "monitorinflation", message: &message };
+    t.vm.options.log.line(line);
 }
 
 /// The hash that a monitor keeps for its object, made if there is none.

@@ -144,6 +144,8 @@ pub struct Log {
     wants_unloaded: bool,
     /// Some output wants exceptions.
     wants_exceptions: bool,
+    /// Some output wants each monitor that an object gets or loses.
+    wants_monitors: bool,
 }
 
 /// The topics that can be switched while the VM runs (`setVerbose` of beans), for standard output.
@@ -157,12 +159,16 @@ impl Log {
     /// Begins with the lines that were too early. Uptimes count from `started`.
     pub fn new(options: LogOptions, started: Instant) -> Log {
         let LogOptions { outputs, early } = options;
-        let wants = |tags| outputs.iter().any(|output| output.wants(tags, LogLevel::Info));
-        let (wants_classes, wants_exceptions) = (wants(CLASSES), wants(EXCEPTIONS));
-        let wants_unloaded = wants(UNLOADED);
-        let switches = Default::default();
-        let log =
-            Log { outputs, started, switches, wants_classes, wants_unloaded, wants_exceptions };
+        let wants = |tags, level| outputs.iter().any(|output| output.wants(tags, level));
+        let log = Log {
+            wants_classes: wants(CLASSES, LogLevel::Info),
+            wants_unloaded: wants(UNLOADED, LogLevel::Info),
+            wants_exceptions: wants(EXCEPTIONS, LogLevel::Info),
+            wants_monitors: wants(MONITORS, LogLevel::Trace),
+            outputs,
+            started,
+            switches: Default::default(),
+        };
         for (tags, message) in &early {
             log.line(LogLine { level: LogLevel::Warning, tags, message });
         }
@@ -198,6 +204,12 @@ impl Log {
     #[inline]
     pub fn wants_exceptions(&self) -> bool {
         self.wants_exceptions
+    }
+
+    /// Whether each monitor that an object gets or loses is logged.
+    #[inline]
+    pub fn wants_monitors(&self) -> bool {
+        self.wants_monitors
     }
 
     /// Whether loaded classes are logged.
@@ -242,6 +254,7 @@ const CLASSES: &str = "class,load";
 const UNLOADED: &str = "class,unload";
 
 const EXCEPTIONS: &str = "exceptions";
+const MONITORS: &str = "monitorinflation";
 const AS_OPTIONS: u8 = 0;
 const ON: u8 = 1;
 const OFF: u8 = 2;
