@@ -356,8 +356,12 @@ fn logs_go_to_files_that_are_rotated() {
     assert!(read("gc.log.3").is_err());
     let ended = runner.run(&["-Xlog:exceptions", "-cp", ".", "Effects", "length"]);
     assert!(ended.stdout.contains("Exception <a 'java/lang/OutOfMemoryError'"), "{ended:?}");
-    let ended = runner.run(&["-XX:+PrintGC", "-Xlog:disable", "-cp", ".", "Effects", "x"]);
-    assert!(ended.stdout.contains("[gc] Using G1"), "{ended:?}");
+    for (class, collector) in [("Always", "G1"), ("Never", "Serial")] {
+        let class = format!("-XX:+{class}ActAsServerClassMachine");
+        let options = [&class, "-XX:+PrintGC", "-Xlog:disable"];
+        let ended = runner.run(&[&options[..], &["-cp", ".", "Effects", "x"]].concat());
+        assert!(ended.stdout.contains(&format!("[gc] Using {collector}")), "{ended:?}");
+    }
     let help = runner.run(&["-Xlog:help"]);
     assert!(help.code == Some(0) && help.stdout.contains("uptimenanos (un)"), "{help:?}");
     let wrong = runner.run(&["-Xlog:gc:file=x:foo", "-version"]);

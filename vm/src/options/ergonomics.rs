@@ -1,10 +1,10 @@
-//! The sizes of the heap and the number of CPUs that the command line leaves open, as HotSpot's `Arguments::
-//! set_heap_size` chooses them.
+//! The collector, the sizes of the heap and the number of CPUs that the command line leaves open, as HotSpot's
+//! `GCConfig` and `Arguments::set_heap_size` choose them.
 
 use super::young_sizes::YoungSizes;
 use super::{BadOption, Options};
 use base::Resources;
-use gc::options::MINOR_PAUSE_TARGET_MS_MAX;
+use gc::options::{CollectorKind, MINOR_PAUSE_TARGET_MS_MAX};
 use std::time::Duration;
 
 /// The sizes that the command line names.
@@ -17,14 +17,27 @@ pub struct HeapSizes {
     pub young: YoungSizes,
 }
 
+/// Sets the memory and CPUs that this process may use.
+pub fn apply_resources(options: &mut Options) {
+    options.resources = Resources::of_this_process(options.use_container);
+    options.heap.cpus = match options.processors {
+        0 => options.resources.cpus(),
+        chosen => chosen,
+    };
+}
+
+/// The collector that runs where no option names one. After [`apply_resources`].
+pub fn default_collector(options: &Options) -> CollectorKind {
+    let is_server = !options.is_never_server
+        && (options.is_always_server
+            || options.heap.cpus >= SERVER_CPUS
+                && options.resources.memory_bytes() >= SERVER_MEMORY_BYTES);
+    if is_server { CollectorKind::G1 } else { CollectorKind::Serial }
+}
+
 impl HeapSizes {
-    /// Sets sizes and numbers that depend on all options, and on the memory and CPUs that this process may use.
+    /// Sets sizes and numbers that depend on all options. After [`apply_resources`].
     pub fn apply(&self, options: &mut Options) -> Result<(), BadOption> {
-        options.resources = Resources::of_this_process(options.use_container);
-        options.heap.cpus = match options.processors {
-            0 => options.resources.cpus(),
-            chosen => chosen,
-        };
         let memory_bytes = options.resources.memory_bytes();
         self.apply_memory(options, memory_bytes)?;
         self.young.apply(options);
@@ -105,6 +118,9 @@ fn part(bytes: u64, percent: f64) -> usize {
     (bytes as f64 * percent / 100.0) as usize
 }
 
+/// What a machine of HotSpot's server class has at least: two CPUs, and two gigabytes of which a part may be missing.
+const SERVER_CPUS: usize = 2;
+const SERVER_MEMORY_BYTES: u64 = 1792 << 20;
 const HEAP_BYTES_MIN: usize = 2 << 20;
 /// HotSpot's default of `MaxHeapSize` before it looks at the memory, 96 MiB and 30 % more for 64 bits.
 const SMALL_HEAP_BYTES: usize = (96 << 20) * 13 / 10;
@@ -141,6 +157,32 @@ mod tests {
         assert_eq!(heap(512, &["-XX:InitialRAMPercentage=90"]), (128, 128));
         assert_eq!(heap(0, &[]), (124, 8));
         assert_eq!(heap(512, &["-XX:MaxRAMFraction=2"]), (256, 8));
+    }
+
+    #[test]
+    fn the_default_collector_is_that_of_hotspot() {
+        let chosen = |arguments: &[&str]| Options::parse(arguments, false).unwrap().heap.collector;
+        let (always, never) =
+            ("-XX:+AlwaysActAsServerClassMachine", "-XX:+NeverActAsServerClassMachine");
+        assert_eq!(chosen(&[always]), CollectorKind::G1);
+        assert_eq!(chosen(&[always, "-XX:ActiveProcessorCount=1"]), CollectorKind::G1);
+        assert_eq!(chosen(&[never]), CollectorKind::Serial);
+        assert_eq!(chosen(&[never, always]), CollectorKind::Serial);
+        assert_eq!(chosen(&["-XX:ActiveProcessorCount=1"]), CollectorKind::Serial);
+        let two = Options::parse(&["-XX:ActiveProcessorCount=2"], false).unwrap();
+        let is_large = two.resources.memory_bytes() >= 1792 << 20;
+        assert_eq!(two.heap.collector == CollectorKind::G1, is_large);
+        // An option that names a collector decides.
+        assert_eq!(chosen(&[never, "-XX:+UseG1GC"]), CollectorKind::G1);
+        assert_eq!(chosen(&[never, "-XX:Collector=mako"]), CollectorKind::Mako);
+        assert_eq!(chosen(&["-XX:Collector=mako", "-XX:-UseG1GC"]), CollectorKind::Mako);
+        // One that is taken back does not.
+        let taken_back = ["-XX:+UseShenandoahGC", "-XX:-UseShenandoahGC"];
+        assert_eq!(chosen(&[&taken_back[..], &[always]].concat()), CollectorKind::G1);
+        // The default cannot be switched off without another in its place.
+        let refused = |arguments: &[&str]| Options::parse(arguments, false).is_err();
+        assert!(refused(&[always, "-XX:-UseG1GC"]) && refused(&[never, "-XX:-UseSerialGC"]));
+        assert!(!refused(&[always, "-XX:-UseSerialGC"]) && !refused(&[never, "-XX:-UseG1GC"]));
     }
 
     #[test]

@@ -68,6 +68,12 @@ options! {
             "PerfDataSamplingInterval" in 10..=3_600_000, Product;
         /// CPUs that the program sees, and that default numbers of threads follow. 0: those that the process may use.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
+        /// The machine counts as a server however small it is: G1 runs unless an option names a collector. Otherwise
+        /// that is so with two CPUs and 1792m of memory or more, as the container limits them; Serial runs on less.
+        pub is_always_server: bool as Switch = false, "AlwaysActAsServerClassMachine", Product;
+        /// The machine counts as none however large it is: Serial runs unless an option names a collector. Wins over
+        /// AlwaysActAsServerClassMachine.
+        pub is_never_server: bool as Switch = false, "NeverActAsServerClassMachine", Product;
         /// The limits of the container (cgroups) bound the default heap, default numbers of threads, and the CPUs that
         /// the program sees.
         pub use_container: bool as Switch = true, "UseContainerSupport", Product;

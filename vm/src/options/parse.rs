@@ -1,6 +1,6 @@
 //! Reading the option strings of `JNI_CreateJavaVM`.
 
-use super::ergonomics::HeapSizes;
+use super::ergonomics::{self, HeapSizes};
 use super::log::{self, Log, LogOptions};
 use super::{BadOption, JavaAgent, Options, xx};
 use gc::object::log::{GcLog, LogLevel, LogLine};
@@ -337,7 +337,9 @@ impl Reader {
 
     fn finish(mut self) -> Result<Options, BadOption> {
         self.old_log_option()?;
-        self.xx.check_collectors()?;
+        ergonomics::apply_resources(&mut self.options);
+        let default = ergonomics::default_collector(&self.options);
+        self.xx.choose_collector(&mut self.options, default)?;
         self.append_agents();
         self.sizes.apply(&mut self.options)?;
         if self.options.heap.compressed_oops == Some(true) && !self.options.heap.fits_narrow() {
@@ -577,7 +579,8 @@ mod tests {
         assert_eq!(error("-XX:MakoGroupRegions"), improper);
         let multiple = parse(&["-XX:+UseG1GC", "-XX:+UseParallelGC"]).unwrap_err();
         assert!(multiple.ends_with("\nMultiple garbage collectors selected"));
-        assert!(error("-XX:-UseG1GC").contains("Garbage collector not selected"));
+        let none = parse(&["-XX:+AlwaysActAsServerClassMachine", "-XX:-UseG1GC"]).unwrap_err();
+        assert!(none.contains("Garbage collector not selected"));
         assert!(parse(&["-XX:+UseG1GC", "-XX:-UseG1GC", "-XX:+UseSerialGC"]).is_ok());
         let outside = "intx TieredStopAtLevel=9 is outside the allowed range [ 0 ... 4 ]\n\
                        Improperly specified VM option 'TieredStopAtLevel=9'";

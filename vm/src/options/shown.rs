@@ -281,8 +281,9 @@ mod tests {
     #[test]
     fn options_are_printed_if_they_are_asked_for() {
         assert_eq!(printed(&["-XX:-PrintFlagsFinal"]), "");
+        let server = "-XX:+AlwaysActAsServerClassMachine";
         let given = ["-XX:+PrintCommandLineFlags", "-XX:MakoAwayTablets=7", "-XX:-UseHIT"];
-        let text = printed(&given);
+        let text = printed(&[&given[..], &[server]].concat());
         assert!(text.ends_with(" -XX:-UseHIT\n") && text.contains(" -XX:+UseG1GC "), "{text}");
         assert!(text.contains(" -XX:MakoAwayTablets=7 ") && text.contains(" -XX:MaxHeapSize="));
         let text = printed(&["-XX:+PrintVMOptions", "-XX:MaxGCPauseMillis=7"]);
@@ -291,7 +292,9 @@ mod tests {
 
     #[test]
     fn all_rows_of_the_tables_are_listed_once() {
-        let text = printed(&["-XX:+PrintFlagsFinal", "-XX:MakoAwayTablets=7", "-Xmx64m"]);
+        let server = "-XX:+AlwaysActAsServerClassMachine";
+        let given = ["-XX:+PrintFlagsFinal", "-XX:MakoAwayTablets=7", "-Xmx64m", server];
+        let text = printed(&given);
         let lines = || text.lines().skip(1);
         let find = |wanted: &str| {
             let mut found = lines().filter(|line| line.split_whitespace().nth(1) == Some(wanted));
@@ -309,6 +312,10 @@ mod tests {
         assert_eq!(find("MakoAwayTablets"), tablets);
         assert_eq!(find("MaxHeapSize"), "size_t MaxHeapSize = 67108864 {product} {command line}");
         assert_eq!(find("UseG1GC"), "bool UseG1GC = true {product} {ergonomic}");
+        let small = printed(&["-XX:+PrintFlagsFinal", "-XX:+NeverActAsServerClassMachine"]);
+        let serial =
+            small.lines().find(|line| line.contains(" UseSerialGC ")).expect("it is listed");
+        assert!(serial.contains("= true ") && serial.contains("{ergonomic}"), "{serial}");
         assert_eq!(find("UseTLAB"), "bool UseTLAB = true {product} {default}");
         assert_eq!(find("AliasLevel"), "intx AliasLevel = 3 {C2 product} {default}");
         let full = lines().find(|line| line.contains(" UseG1GC ")).expect("it is found above");

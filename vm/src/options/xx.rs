@@ -7,7 +7,7 @@ use crate::options::pattern::MethodPattern;
 use crate::options::recorder::RecorderOption;
 use base::options::{BadSetting, Count, OptionGroup, Purpose, Setting, Unit};
 use base::units::parse_bytes;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::CollectorKind;
 
 /// Which kinds of option may be used.
 #[derive(Default)]
@@ -128,17 +128,25 @@ impl Unlocked {
         Ok(true)
     }
 
-    /// Refuses switches that leave several collectors, or none.
-    pub fn check_collectors(&self) -> Result<(), BadOption> {
-        let default = HeapOptions::default().collector;
+    /// Takes the default collector if no option names one. Refuses switches that leave several collectors, or none.
+    pub fn choose_collector(
+        &self,
+        options: &mut Options,
+        default: CollectorKind,
+    ) -> Result<(), BadOption> {
         let is_default =
             |name: &str| CollectorKind::of_switch(&name[3..name.len() - 2]) == Some(default);
         let on = self.collectors.iter().filter(|(_, is_on)| *is_on).count();
         let is_default_off = self.collectors.iter().any(|(name, on)| !on && is_default(name));
+        let is_named = options.given("Collector").is_some();
         let message = match on {
             2.. => "Multiple garbage collectors selected",
-            0 if is_default_off => {
+            0 if is_default_off && !is_named => {
                 "Garbage collector not selected (default collector explicitly disabled)"
+            }
+            0 if !is_named => {
+                options.heap.collector = default;
+                return Ok(());
             }
             _ => return Ok(()),
         };
