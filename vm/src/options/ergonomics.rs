@@ -42,6 +42,9 @@ impl HeapSizes {
         self.apply_memory(options, memory_bytes)?;
         self.young.apply(options);
         apply_pause_target(options);
+        // A collection looks for classes that can go before the limit refuses a new one.
+        options.class_bytes_until_collection =
+            options.class_bytes_until_collection.min(options.max_class_bytes);
         Ok(())
     }
 
@@ -157,6 +160,17 @@ mod tests {
         assert_eq!(heap(512, &["-XX:InitialRAMPercentage=90"]), (128, 128));
         assert_eq!(heap(0, &[]), (124, 8));
         assert_eq!(heap(512, &["-XX:MaxRAMFraction=2"]), (256, 8));
+    }
+
+    #[test]
+    fn classes_are_collected_before_their_limit() {
+        let sizes = |arguments: &[&str]| {
+            let options = Options::parse(arguments, false).unwrap();
+            (options.class_bytes_until_collection >> 20, options.max_class_bytes >> 20)
+        };
+        assert_eq!(sizes(&["-XX:MetaspaceSize=64m", "-XX:MaxMetaspaceSize=32m"]), (32, 32));
+        assert_eq!(sizes(&["-XX:MetaspaceSize=32m", "-XX:MaxMetaspaceSize=64m"]), (32, 64));
+        assert_eq!(sizes(&["-XX:MaxMetaspaceSize=4m"]), (4, 4));
     }
 
     #[test]
