@@ -112,7 +112,8 @@ fn define(
         Some(hidden) if !hidden.is_strong => t.vm.holders.of_hidden_class(),
         _ => loader.holder,
     };
-    match loader.is_boot() {
+    // Hidden classes go, those of the boot loader, too.
+    match loader.is_boot() && holder.is_permanent() {
         true => t.vm.class_memory.add_boot(bytes.len()),
         false => holder.charge(class_memory::reserve(t, bytes.len())?),
     }
