@@ -158,7 +158,7 @@ fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
 
 # What the programs of check-java-home are. Debian has neither Flink nor a newer Gradle.
 JAVA_HOME_PACKAGES := maven libmaven-compiler-plugin-java libmaven-resources-plugin-java libmaven-jar-plugin-java \
-	libsurefire-java junit4 gradle ant tomcat10-common
+	libsurefire-java junit4 gradle ant tomcat10-common tomcat10-user
 
 check-java-home: build setup-apps ## Run Maven, Gradle, Ant, Tomcat and Spark by JAVA_HOME alone (ARGS='tomcat -- --gc mako')
 	@$(call install,$(JAVA_HOME_PACKAGES))

@@ -448,8 +448,12 @@ fn collections_say_what_classes_take() {
     let runner = Runner::new("effects-class-log");
     for gc in ["serial", "g1", "shenandoah", "mako"] {
         let (limit, gc) = ("-XX:MaxMetaspaceSize=4m", format!("-XX:Collector={gc}"));
-        let ended = runner.run(&["run", limit, &gc, "-Xlog:gc*", "-cp", ".", "Effects", "classes"]);
+        let log = "-Xlog:gc*,safepoint";
+        let ended = runner.run(&["run", limit, &gc, log, "-cp", ".", "Effects", "classes"]);
         assert!(ended.code == Some(0) && ended.stdout.ends_with("all\n"), "{ended:?}");
+        // Under every collector, with the times of a pause.
+        let is_pause = |line: &str| line.contains("[safepoint") && line.contains("At safepoint: ");
+        assert!(ended.stdout.lines().any(is_pause), "{gc}: {ended:?}");
         let is_about_classes = |line: &&str| line.contains("[gc,metaspace");
         let lines: Vec<&str> = ended.stdout.lines().filter(is_about_classes).collect();
         let changes: Vec<_> = lines.iter().map(|line| metaspace(line).expect(line)).collect();

@@ -70,6 +70,7 @@ const UNSAFE: &[&str] = &[
     // Java objects, frames and threads.
     "vm/src/interpreter",
     // Calling compiled code, being called by it, and reading its frames.
+    "vm/src/jit/array_kernels.rs",
     "vm/src/jit/big_integer.rs",
     "vm/src/jit/checksums.rs",
     "vm/src/jit/executable.rs",

@@ -251,8 +251,15 @@ impl HeapCore {
         self.soft_clock_ms.store(self.stats.uptime().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Logs a pause that has ended; `operation` is its purpose.
-    pub fn log_safepoint(&self, operation: &str, times: PauseTimes) {
+    /// Records and logs a pause that has ended, by its names in the statistics and in the log. `pages_fetched`: by
+    /// anyone meanwhile.
+    pub fn record_pause(
+        &self,
+        (name, operation): (&'static str, &str),
+        times: PauseTimes,
+        pages_fetched: u64,
+    ) {
+        self.stats.record_pause(name, times, pages_fetched);
         self.options.log.line(LogLevel::Info, "safepoint", || {
             let (reaching, at) = (times.to_safepoint.as_nanos(), times.stopped.as_nanos());
             let total = reaching + at;

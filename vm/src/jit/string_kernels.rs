@@ -101,7 +101,9 @@ pub extern "C" fn latin1_index_of_from(
 /// How many bytes two texts have in common at their beginnings, at most as many as the shorter one has.
 fn common(a: &[u8], b: &[u8]) -> usize {
     let count = a.len().min(b.len());
-    let mut at = 0;
+    // Compared by vector instructions.
+    let blocks = a[..count].as_chunks::<32>().0.iter().zip(b[..count].as_chunks::<32>().0);
+    let mut at = 32 * blocks.take_while(|(a, b)| a == b).count();
     while at + 8 <= count {
         let word =
             |bytes: &[u8]| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));

@@ -65,14 +65,11 @@ impl G1 {
         set_thread_class(class);
         if let Some(name) = name {
             let fetched = self.core.pages_fetched() - fetched;
-            self.core.stats.record_pause(name, times, fetched);
-            self.core.log_safepoint(
-                match scope {
-                    Scope::Young => "G1CollectForAllocation",
-                    Scope::Full => "G1CollectFull",
-                },
-                times,
-            );
+            let operation = match scope {
+                Scope::Young => "G1CollectForAllocation",
+                Scope::Full => "G1CollectFull",
+            };
+            self.core.record_pause((name, operation), times, fetched);
         }
         name.is_some()
     }

@@ -343,8 +343,8 @@ impl G1 {
             });
             if done {
                 self.policy.lock().note_marking(start.elapsed());
-                core.stats.record_pause("Pause Remark", times, core.pages_fetched() - fetched);
-                core.log_safepoint("G1PauseRemark", times);
+                let fetched = core.pages_fetched() - fetched;
+                core.record_pause(("Pause Remark", "G1PauseRemark"), times, fetched);
                 log.line(LogLevel::Info, "gc", || {
                     let (before, after) = (used_before >> 20, core.regions.used_bytes() >> 20);
                     let all = self.committed_bytes() >> 20;

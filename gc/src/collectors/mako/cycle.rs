@@ -86,7 +86,7 @@ impl Mako {
                 };
                 let (done, times) = self.core.safepoints.stop_world(None, stop);
                 let pages = self.core.pages_fetched() - pages_before;
-                self.core.stats.record_pause("Pause Full", times, pages);
+                self.core.record_pause(("Pause Full", "Mako full collection"), times, pages);
                 done
             } else {
                 self.allocator.pacer.begin(self.allocator.free_bytes());
@@ -718,7 +718,7 @@ impl Mako {
                 let pages = self.core.pages_fetched();
                 let (result, times) = self.core.safepoints.stop_world(None, f);
                 let pages = self.core.pages_fetched() - pages;
-                self.core.stats.record_pause(name, times, pages);
+                self.core.record_pause((name, name), times, pages);
                 self.core.options.log.line(LogLevel::Info, "gc,phases", || {
                     format!("{name} {:.3}ms", times.stopped.as_secs_f64() * 1e3)
                 });

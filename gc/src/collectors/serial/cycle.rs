@@ -30,8 +30,7 @@ impl<C: SlotCodec> Serial<C> {
         set_thread_class(class);
         if done {
             let fetched = self.core.pages_fetched() - fetched;
-            self.core.stats.record_pause("Pause Full", times, fetched);
-            self.core.log_safepoint("Serial collection", times);
+            self.core.record_pause(("Pause Full", "Serial collection"), times, fetched);
         }
         done
     }

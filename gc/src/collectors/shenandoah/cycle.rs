@@ -113,8 +113,7 @@ impl Shenandoah {
             self.free_after_full.store(self.available_bytes(), Ordering::Relaxed);
         });
         let pages = self.core.pages_fetched() - pages;
-        self.core.stats.record_pause("Pause Full", times, pages);
-        self.core.log_safepoint("Shenandoah full collection", times);
+        self.core.record_pause(("Pause Full", "Shenandoah full collection"), times, pages);
         self.core.stats.count("full_cycles", 1);
         self.note_end(start, Ending::Full);
     }

@@ -36,8 +36,7 @@ impl Shenandoah {
         times: PauseTimes,
         pages: u64,
     ) {
-        self.core.stats.record_pause(name, times, self.core.pages_fetched() - pages);
-        self.core.log_safepoint(name, times);
+        self.core.record_pause((name, name), times, self.core.pages_fetched() - pages);
         self.core.options.log.line(LogLevel::Info, "gc", || {
             format!("GC({}) {name} {:.3}ms", cycle.number, times.stopped.as_secs_f64() * 1e3)
         });

@@ -468,7 +468,12 @@ impl Translator<'_> {
     }
 
     /// Calls `callee`, a method of the same types as `method`, at a safepoint.
-    fn call(&mut self, callee: Value, method: MethodRef, arguments: &[Value]) -> Option<Value> {
+    pub(super) fn call(
+        &mut self,
+        callee: Value,
+        method: MethodRef,
+        arguments: &[Value],
+    ) -> Option<Value> {
         let signature = java_signature(kinds_of(method), method.return_type);
         self.call_signature(callee, signature, arguments)
     }

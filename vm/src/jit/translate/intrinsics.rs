@@ -44,6 +44,8 @@ impl Translator<'_> {
             b"jdk/internal/misc/Unsafe" => {
                 self.unsafe_operation(name.bytes(), method.descriptor().bytes())
             }
+            b"java/util/Arrays" if name.bytes() == b"fill" => return self.array_fill(method),
+            b"java/lang/ref/Reference" if name.bytes() == b"refersTo0" => self.refers_to(),
             b"java/math/BigInteger" => self.big_integer(name.bytes()),
             b"java/util/zip/CRC32" => self.crc32(name.bytes(), method.descriptor().bytes()),
             b"java/util/zip/CRC32C" => self.crc32c(name.bytes()),

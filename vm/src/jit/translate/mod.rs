@@ -12,6 +12,7 @@
 
 mod allocation;
 mod arithmetic;
+mod array_kernels;
 mod arrays;
 mod barriers;
 mod big_integer;

@@ -127,8 +127,7 @@ impl Mako {
         set_thread_class(class);
         if is_done {
             let fetched = self.core.pages_fetched() - fetched;
-            self.core.stats.record_pause("Pause Young", times, fetched);
-            self.core.log_safepoint("MakoCollectYoung", times);
+            self.core.record_pause(("Pause Young", "MakoCollectYoung"), times, fetched);
         }
         is_done
     }
