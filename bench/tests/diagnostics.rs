@@ -535,9 +535,10 @@ public class Pools {
                     System.gc();
                     Thread.sleep(10);
                 }
+                long inUse = pool.getUsage().getUsed();
                 lines.put(pool.getName(), pool.getUsageThresholdCount() + " " + pool.isUsageThresholdExceeded()
                     + " " + pool.isCollectionUsageThresholdSupported() + " " + pool.getCollectionUsage()
-                    + " " + (pool.getPeakUsage().getUsed() >= pool.getUsage().getUsed()));
+                    + " " + (pool.getPeakUsage().getUsed() >= inUse));
             } else if (pool.getName().endsWith("Eden Space")) {
                 pool.setCollectionUsageThreshold(1L << 40);
                 lines.put(pool.getName() + ", threshold", pool.isCollectionUsageThresholdExceeded() + "");

@@ -11,7 +11,7 @@ type Fill = extern "C" fn(array: ObjectRef, from: i32, end: i32, value: i64) -> 
 /// Bytes that are filled at a time.
 const BYTES_MAX: usize = 64 << 10;
 
-/// The function for elements of so many bytes: 1, 2, 4 or 8.
+/// The function for elements of 1, 2, 4 or 8 bytes.
 pub fn fill_of(element_bytes: usize) -> Fill {
     match element_bytes {
         1 => fill::<1>,

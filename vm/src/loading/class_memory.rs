@@ -83,15 +83,18 @@ impl ClassMemory {
         Some(more)
     }
 
-    /// Counts one more class of the boot loader.
-    pub fn add_boot(&self, file_bytes: usize) {
-        self.boot.fetch_add(estimate(file_bytes), Ordering::Relaxed);
+    /// Counts one more class of the boot loader. Returns the bytes.
+    pub fn add_boot(&self, file_bytes: usize) -> usize {
+        let more = estimate(file_bytes);
+        self.boot.fetch_add(more, Ordering::Relaxed);
         self.classes.fetch_add(1, Ordering::Relaxed);
+        more
     }
 
-    /// As many classes are gone, for which these bytes were counted.
-    pub fn give_back(&self, bytes: usize, classes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    /// As many classes are gone, for which these bytes were counted: hidden ones of the boot loader, or others.
+    pub fn give_back(&self, bytes: usize, classes: usize, are_boot: bool) {
+        let counter = if are_boot { &self.boot } else { &self.used };
+        counter.fetch_sub(bytes, Ordering::Relaxed);
         self.classes.fetch_sub(classes, Ordering::Relaxed);
     }
 
@@ -131,7 +134,7 @@ mod tests {
         let take = |bytes, max| memory.take(bytes, max).is_some();
         assert!(take(1000, 2 * one) && take(1000, 2 * one));
         assert!(!take(0, 2 * one) && take(1000, 3 * one));
-        memory.give_back(one, 1);
+        memory.give_back(one, 1, false);
         assert!(take(1000, 3 * one) && !take(0, 3 * one));
         assert!(take(1000, usize::MAX) && !take(usize::MAX / 2, usize::MAX));
     }
@@ -145,7 +148,10 @@ mod tests {
         let both =
             ClassBytes { descriptions: 2 * size_of::<Klass>(), others: 2 * (2000 + MEMBERS_BYTES) };
         assert_eq!(memory.of_all_loaders(), both);
-        memory.give_back(taken, 1);
+        memory.give_back(taken, 1, false);
         assert_eq!(memory.of_all_loaders().descriptions, size_of::<Klass>());
+        // Hidden classes of the boot loader go.
+        memory.give_back(one, 1, true);
+        assert_eq!(memory.of_all_loaders(), ClassBytes::default());
     }
 }

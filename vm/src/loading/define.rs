@@ -112,11 +112,10 @@ fn define(
         Some(hidden) if !hidden.is_strong => t.vm.holders.of_hidden_class(),
         _ => loader.holder,
     };
-    // Hidden classes go, those of the boot loader, too.
-    match loader.is_boot() && holder.is_permanent() {
+    holder.charge(match loader.is_boot() {
         true => t.vm.class_memory.add_boot(bytes.len()),
-        false => holder.charge(class_memory::reserve(t, bytes.len())?),
-    }
+        false => class_memory::reserve(t, bytes.len())?,
+    });
     check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;
     let is_hidden = options.hidden.is_some();

@@ -76,8 +76,9 @@ pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId)
     }
     let logs = vm.options.log.wants_unloaded_classes();
     for holder in &dead {
-        vm.class_memory.give_back(holder.file_bytes(), holder.charges());
         let classes = holder.classes.lock();
+        let are_boot = classes.first().is_some_and(|klass| klass.loader.is_boot());
+        vm.class_memory.give_back(holder.file_bytes(), holder.charges(), are_boot);
         for klass in classes.iter() {
             vm.klasses.withdraw(klass.id);
             vm.heap.layouts().retire(klass.id);
