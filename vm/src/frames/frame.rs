@@ -57,6 +57,10 @@ pub const MONITORS: u32 = 8;
 /// the method's lock.
 pub const REPLACED: u32 = 16;
 
+/// The caller's instruction wants no result, although the method has one: compiled code has called the accessor of a
+/// `VarHandle` in place of the library's guard, which drops it.
+pub const DROPS_RESULT: u32 = 32;
+
 /// Slots of a frame header.
 pub const FRAME_SLOTS: usize = size_of::<Frame>() / 8;
 

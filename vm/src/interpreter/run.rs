@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::unwind::{self, Returned};
 use super::{link, monitors};
 use crate::frames::activation;
-use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
+use crate::frames::frame::{DROPS_RESULT, ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
 use crate::loading::allocate;
 use crate::machine::JavaThread;
 use crate::runtime::code::entry;
@@ -306,7 +306,8 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 // The method returns this slot value, which takes this many slots.
                 macro_rules! leave {
                     ($slots:expr, $value:expr) => {{
-                        if (*frame).flags & (ENTRY | LOCKED | MONITORS) != 0 {
+                        let mut pushed = $slots;
+                        if (*frame).flags & (ENTRY | LOCKED | MONITORS | DROPS_RESULT) != 0 {
                             save!();
                             if (*frame).flags & (LOCKED | MONITORS) != 0 {
                                 check!(monitors::release_at_return(t, frame));
@@ -317,6 +318,9 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                                 t.jit.back_edges.set(back_edges);
                                 return Ok(value);
                             }
+                            if (*frame).flags & DROPS_RESULT != 0 {
+                                pushed = 0;
+                            }
                         }
                         let value: u64 = $value;
                         let length = (*frame).resume as usize;
@@ -326,7 +330,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         pc = (*frame).pc.add(length);
                         locals = (*frame).locals;
                         *sp = value;
-                        sp = sp.add($slots);
+                        sp = sp.add(pushed);
                         if mutator.poll_requested() {
                             save!();
                             check!(requests::poll(t));

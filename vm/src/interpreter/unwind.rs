@@ -1,7 +1,7 @@
 //! From a thrown exception to its handler.
 
 use super::monitors;
-use crate::frames::frame::{ENTRY, Frame, LOCKED, MONITORS, REPLACED};
+use crate::frames::frame::{DROPS_RESULT, ENTRY, Frame, LOCKED, MONITORS, REPLACED};
 use crate::loading::resolve;
 use crate::machine::JavaThread;
 use crate::runtime::code::quick::code_of;
@@ -70,7 +70,9 @@ pub unsafe fn return_for_code(t: &JavaThread, frame: *mut Frame, value: u64) -> 
         }
         let sp = (*frame).locals;
         *sp = value;
-        (*caller).sp = sp.add(method.return_type.slots() as usize);
+        let is_dropped = (*frame).flags & DROPS_RESULT != 0;
+        let slots = if is_dropped { 0 } else { method.return_type.slots() };
+        (*caller).sp = sp.add(slots as usize);
         (*caller).pc = (*caller).pc.add((*frame).resume as usize);
         Ok(Returned::ToFrame(caller))
     }

@@ -9,13 +9,14 @@
 //! up frames.
 
 use super::policy;
-use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
+use crate::frames::frame::{DROPS_RESULT, ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
 use crate::interpreter::{fault, monitors, run, unwind};
 use crate::machine::JavaThread;
 use crate::monitors::monitor;
 use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
 use crate::runtime::code::quick;
 use crate::runtime::{MethodRef, Throw};
+use classfile::BasicType;
 use classfile::bytecode::op;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -128,6 +129,11 @@ impl Frames<'_> {
             unsafe {
                 let frame = self.push_frame(state, (*caller).sp, caller);
                 (*frame).resume = call_length(caller_state.method, caller_state.bci);
+                if wants_no_result(caller_state.method, caller_state.bci)
+                    && state.method.return_type != BasicType::Void
+                {
+                    (*frame).flags |= DROPS_RESULT;
+                }
                 (caller, caller_state) = (frame, state);
             }
         }
@@ -235,6 +241,15 @@ impl Frames<'_> {
 }
 
 /// Bytes of a call instruction.
+/// Whether the call instruction there is of a method without a result.
+fn wants_no_result(method: MethodRef, bci: u16) -> bool {
+    let code = &method.code().expect("a compiled method").bytecode;
+    let at = bci as usize;
+    let index = u16::from_be_bytes([code[at + 1], code[at + 2]]);
+    let descriptor = method.holder.inst().file.constant_pool.descriptor(index);
+    descriptor.expect("a checked pool").bytes().ends_with(b")V")
+}
+
 fn call_length(method: MethodRef, bci: u16) -> u32 {
     let code = &method.code().expect("a compiled method").bytecode;
     match code[bci as usize] {

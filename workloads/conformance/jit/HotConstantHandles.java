@@ -7,8 +7,8 @@ import java.lang.invoke.WrongMethodTypeException;
 import java.nio.ByteOrder;
 
 /**
- * Method handles and VarHandles in static final fields, which compiled code takes for constants: all access modes,
- * results that are dropped or cast, and accesses that must fail, each long after its code is compiled.
+ * Method handles and VarHandles in static final fields, which compiled code takes for constants: access modes, results
+ * that are dropped or cast, and accesses that must fail or leave compiled code, each long after that was made.
  */
 public class HotConstantHandles {
     static final int ROUNDS = 30_000;
@@ -37,6 +37,7 @@ public class HotConstantHandles {
     static final MethodHandle BOUND;
     static final MethodHandle LATE;
     static final MethodHandle NARROW;
+    static final MethodHandle COPY;
     static final MethodHandle NO_HANDLE = null;
 
     static {
@@ -63,6 +64,8 @@ public class HotConstantHandles {
                 lookup.findStatic(HotConstantHandles.class, "triple", type(int.class, int.class)));
             BOUND = MethodHandles.insertArguments(ADD, 0, 100);
             LATE = lookup.findStatic(Late.class, "next", type(int.class));
+            COPY = lookup.findStatic(System.class, "arraycopy",
+                type(void.class, Object.class, int.class, Object.class, int.class, int.class));
             NARROW = lookup.findStatic(HotConstantHandles.class, "narrow", type(byte.class, int.class));
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -160,11 +163,13 @@ public class HotConstantHandles {
     }
 
     public static void main(String[] args) throws Throwable {
+        dropped();
         numbers();
         references();
         arrays();
         handles();
         failures();
+        copies();
     }
 
     static void numbers() {
@@ -293,6 +298,56 @@ public class HotConstantHandles {
             CHOICE.invoke(i);
         }
         System.out.println("handles " + sum);
+    }
+
+    /** Arrays of another class lead out of code that drops what an accessor returns, and a collection comes then. */
+    static void dropped() {
+        Object[] objects = new Object[4];
+        for (int i = 0; i < ROUNDS; i++) {
+            swap(objects, i, objects);
+        }
+        String[] strings = new String[4];
+        String last = null;
+        for (int i = 0; i < 200; i++) {
+            last = swap(strings, i, "kept" + i);
+        }
+        System.out.println("dropped " + last + " " + strings[3] + " " + objects[1].getClass());
+    }
+
+    static String swap(Object[] array, int i, Object value) {
+        OBJECTS.getAndSet(array, i & 3, value);
+        return String.join(" ", made(i), collected(i));
+    }
+
+    static String made(int i) {
+        return "left" + i;
+    }
+
+    static String collected(int i) {
+        if (i % 50 == 7) {
+            System.gc();
+        }
+        return "right" + i;
+    }
+
+    /** A copy that compiled code leaves to the interpreter, by a handle. */
+    static void copies() throws Throwable {
+        int[] from = {1, 2, 3, 4, 5, 6, 7, 8};
+        int[] to = new int[8];
+        for (int i = 0; i < ROUNDS; i++) {
+            copy(from, i & 3, to, 0, 4);
+        }
+        String outcome = "done";
+        try {
+            copy(from, 5, to, 0, 4);
+        } catch (RuntimeException e) {
+            outcome = "refused";
+        }
+        System.out.println("copies " + outcome + " " + to[0] + to[3] + to[4]);
+    }
+
+    static void copy(Object from, int start, Object to, int at, int count) throws Throwable {
+        COPY.invokeExact(from, start, to, at, count);
     }
 
     static void failures() {

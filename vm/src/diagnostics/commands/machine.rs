@@ -148,7 +148,7 @@ fn string_table(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Resu
     if arguments.is_on("-verbose") {
         *out += "VERSION: 1.1\n";
         for text in &texts {
-            let _ = writeln!(out, "{}: {text}", text.chars().count());
+            let _ = writeln!(out, "{}: {}", text.len(), escaped(text.as_bytes()));
         }
         return Ok(());
     }
@@ -163,7 +163,7 @@ fn symbol_table(_: &JavaThread, arguments: &Arguments, out: &mut String) -> Resu
     base::symbol::visit(|name, owners| {
         (names, bytes) = (names + 1, bytes + name.len());
         if arguments.is_on("-verbose") {
-            let _ = writeln!(listed, "{} {owners}: {}", name.len(), String::from_utf8_lossy(name));
+            let _ = writeln!(listed, "{} {owners}: {}", name.len(), escaped(name));
         }
     });
     match arguments.is_on("-verbose") {
@@ -171,6 +171,11 @@ fn symbol_table(_: &JavaThread, arguments: &Arguments, out: &mut String) -> Resu
         false => table_statistics(out, "SymbolTable", names, bytes),
     }
     Ok(())
+}
+
+/// On one line, as HotSpot does it.
+fn escaped(text: &[u8]) -> impl std::fmt::Display + '_ {
+    text.escape_ascii()
 }
 
 fn table_statistics(out: &mut String, name: &str, entries: usize, bytes: usize) {

@@ -81,6 +81,13 @@ impl Translator<'_> {
         self.exits.before = None;
     }
 
+    /// The present instruction can still be executed again, but memory may have changed: later exits get a state of
+    /// their own, with the operands from before the instruction. `false`: it cannot.
+    pub(super) fn capture_again(&mut self) -> bool {
+        self.exits.state = None;
+        self.exits.before.is_some()
+    }
+
     /// Leaves for the interpreter when the condition is not 0. The instruction must not have had effects yet.
     pub(super) fn exit_if(&mut self, condition: Value, reason: Reason) {
         let exit = self.exit_block(reason);

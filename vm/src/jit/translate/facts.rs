@@ -17,7 +17,7 @@ pub struct Facts {
     classes: FxHashMap<Value, KlassId>,
     /// Method handles, and the methods that they call if the library does not change them.
     targets: FxHashMap<Value, MethodRef>,
-    /// Constants that are method handles or `VarHandle`s.
+    /// Constants that are method handles, `VarHandle`s or field updaters.
     handles: FxHashMap<Value, &'static ConstantHandle>,
     /// Mirrors of known classes.
     mirrors: FxHashMap<Value, KlassRef>,
@@ -73,7 +73,7 @@ impl Facts {
         self.targets.insert(handle, target);
     }
 
-    /// What is known of a method handle or `VarHandle` that is a constant.
+    /// What is known of a method handle, `VarHandle` or field updater that is a constant.
     pub fn handle(&self, value: Value) -> Option<&'static ConstantHandle> {
         self.handles.get(&value).copied()
     }

@@ -109,9 +109,11 @@ impl Translator<'_> {
 
     fn array_copy(&mut self) -> bool {
         // A copy that fails may have copied some elements: elements that were read before must not be read
-        // again.
-        self.leave_elsewhere();
-        self.begin_instruction();
+        // again. The instruction is executed again with the operands that it had, which a method handle may have
+        // replaced since.
+        if !self.capture_again() {
+            return false;
+        }
         let arguments: Vec<Value> = (0..5).rev().map(|depth| self.peek(depth)).collect();
         let thread = self.thread();
         let all: Vec<Value> = std::iter::once(thread).chain(arguments).collect();

@@ -221,8 +221,8 @@ impl Translator<'_> {
 }
 
 /// `IntVolatile`: the type and the order of an access. A load that is weaker than volatile is made as one, which costs
-/// nothing here. `IntUnaligned` is plain: this machine accesses any address; its
-/// forms with another argument, the order of the bytes, are bytecode that calls these.
+/// nothing here. `IntUnaligned` is plain: this machine accesses any address; its forms with another argument, the order
+/// of the bytes, are bytecode that calls these.
 fn type_and_order(text: &str, descriptor: &[u8]) -> Option<(BasicType, Order)> {
     let ordered = ["Volatile", "Acquire", "Release", "Opaque"];
     let (ty, order) = match ordered.iter().find_map(|order| text.strip_suffix(order)) {
