@@ -208,13 +208,19 @@ impl HeapCore {
     /// were found, the clock of soft references advances, and servers give back memory that is not needed soon. In a
     /// pause, or where regions may be taken.
     pub fn end_cycle(&self) {
+        self.hand_over_strings();
+        self.shrink_servers();
+        self.tick_soft_clock();
+    }
+
+    /// From now on the strings that were found are the VM's weak slots: before such slots are looked at, if some may
+    /// be of an earlier part of the cycle. Any thread.
+    pub fn hand_over_strings(&self) {
         let strings = self.strings.take();
         if !strings.is_empty() {
             self.stats.count("strings_found", strings.len() as u64);
             self.binding().strings_found(strings);
         }
-        self.shrink_servers();
-        self.tick_soft_clock();
     }
 
     /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where no other thread

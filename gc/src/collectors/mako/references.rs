@@ -74,6 +74,8 @@ pub fn process(
         }
     }
     steps.end("Clear References");
+    // The minor collection before tracing has promoted some, which may be dead by now.
+    shared.core.hand_over_strings();
     shared.core.binding().visit_weak_slots(world, &mut |slot| {
         let entry = EntryIndex(slot.word().load(Ordering::Relaxed) as u32);
         if !entry.is_null() && !shared.names_young(entry) && !snapshot.is_live(entry) {
