@@ -273,3 +273,37 @@ const SLOTS: usize = 3;
 /// Index of the kind.
 const WEAK: usize = 1;
 const ROOTS: usize = 24;
+
+/// Old objects keep young strings until a marking finds that they are dead themselves: the collection before tracing
+/// promotes such strings, and they must not reach the VM as entries of others.
+#[test]
+fn strings_that_are_promoted_for_dead_objects_are_dropped() {
+    let vm = TestVm::new(&options());
+    vm.heap.look_for_strings(vm.classes.nodes[1]);
+    let thread = TestThread::attach(&vm, 64);
+    for round in 0..20 {
+        for root in &thread.roots {
+            root.set(node(&vm, &thread, round));
+        }
+        // All of them old.
+        cycle(&vm, &thread);
+        for root in &thread.roots {
+            let string = thread.new_node(&vm, 1).unwrap();
+            vm.heap.barriers().store(&thread.m, root.get(), vm.classes.slot(0), string);
+            root.set(ObjectRef::NULL);
+        }
+        cycle(&vm, &thread);
+        // Entries that are free again get other objects.
+        for root in &thread.roots {
+            root.set(node(&vm, &thread, round));
+        }
+        minor(&vm, &thread);
+        for slot in vm.binding.strings.lock().unwrap().iter() {
+            let string = vm.heap.barriers().load_weak_root(&thread.m, slot);
+            assert!(string.is_null() || string.klass() == vm.classes.nodes[1], "round {round}");
+        }
+        thread.roots.iter().for_each(|root| root.set(ObjectRef::NULL));
+    }
+    assert!(count(&vm, "strings_found") > 0);
+    thread.detach(&vm);
+}
