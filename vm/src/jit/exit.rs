@@ -129,8 +129,8 @@ impl Frames<'_> {
             unsafe {
                 let frame = self.push_frame(state, (*caller).sp, caller);
                 (*frame).resume = call_length(caller_state.method, caller_state.bci);
-                if wants_no_result(caller_state.method, caller_state.bci)
-                    && state.method.return_type != BasicType::Void
+                if state.method.return_type != BasicType::Void
+                    && wants_no_result(caller_state.method, caller_state.bci)
                 {
                     (*frame).flags |= DROPS_RESULT;
                 }
@@ -240,7 +240,6 @@ impl Frames<'_> {
     }
 }
 
-/// Bytes of a call instruction.
 /// Whether the call instruction there is of a method without a result.
 fn wants_no_result(method: MethodRef, bci: u16) -> bool {
     let code = &method.code().expect("a compiled method").bytecode;
@@ -250,6 +249,7 @@ fn wants_no_result(method: MethodRef, bci: u16) -> bool {
     descriptor.expect("a checked pool").bytes().ends_with(b")V")
 }
 
+/// Bytes of a call instruction.
 fn call_length(method: MethodRef, bci: u16) -> u32 {
     let code = &method.code().expect("a compiled method").bytecode;
     match code[bci as usize] {

@@ -55,8 +55,8 @@
 //! * A compiled frame that holds a monitor (`synchronized` method or block) says so in its side exits; the
 //!   interpreter frame that takes over gives it up.
 
-pub mod array_kernels;
-mod barrier_stubs;
+mod array_kernels;
+pub mod barrier_stubs;
 pub mod big_integer;
 pub mod checksums;
 pub mod compilations;

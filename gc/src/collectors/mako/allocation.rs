@@ -780,12 +780,12 @@ impl Supply {
     }
 }
 
-const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// Bytes behind the top of a region.
 pub fn room(shared: &Shared, region: RegionId) -> usize {
     shared.core.geometry.region_bytes() - shared.core.regions.region(region).top()
 }
 
+const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// With fewer entries a thread gets those of another tablet.
 const ENTRIES_LOW: usize = 64;
 /// Free regions of each server that mutators leave to evacuation.

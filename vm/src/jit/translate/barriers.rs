@@ -2,6 +2,7 @@
 
 use super::Translator;
 use super::emitter::{ClifEmitter, Known};
+use super::facts::Meaning;
 use crate::jit::helpers;
 use crate::runtime::KlassRef;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
@@ -58,7 +59,7 @@ impl<'f> Translator<'f> {
     pub(super) fn mirror_of(&mut self, klass: KlassRef) -> Value {
         let mirror = self.known_root(klass, klass.mirror);
         self.facts.set_not_null(mirror);
-        self.facts.set_mirrored(mirror, klass);
+        self.facts.set_meaning(mirror, Meaning::Mirror(klass));
         mirror
     }
 

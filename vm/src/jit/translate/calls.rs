@@ -1,6 +1,7 @@
 //! Calls.
 
 use super::computations::Computation;
+use super::facts::Meaning;
 use super::instructions::Next;
 use super::scope::{Operand, Scope};
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
@@ -124,7 +125,7 @@ impl Translator<'_> {
         let target: Option<MethodRef> =
             unsafe { (site.target.load(Ordering::Relaxed) as *const Method).as_ref() };
         if let Some(target) = target {
-            self.facts.set_target(self.peek(0), target);
+            self.facts.set_meaning(self.peek(0), Meaning::Target(target));
         }
         self.call_method(adapter, Dispatch::Direct)
     }

@@ -15,14 +15,8 @@ pub struct Facts {
     not_null: FxHashSet<Value>,
     /// Objects of which the very class is known.
     classes: FxHashMap<Value, KlassId>,
-    /// Method handles, and the methods that they call if the library does not change them.
-    targets: FxHashMap<Value, MethodRef>,
-    /// Constants that are method handles, `VarHandle`s or field updaters.
-    handles: FxHashMap<Value, &'static ConstantHandle>,
-    /// Mirrors of known classes.
-    mirrors: FxHashMap<Value, KlassRef>,
-    /// `MemberName`s that name known methods.
-    members: FxHashMap<Value, MethodRef>,
+    /// Objects of the library, and what they stand for.
+    meanings: FxHashMap<Value, Meaning>,
     /// Lengths of arrays.
     lengths: FxHashMap<Value, Value>,
     /// Arrays, and indices that lie inside of them.
@@ -36,6 +30,19 @@ pub struct Facts {
     /// References, and the words that encode them in slots; until the next safepoint, where references are renamed.
     words: FxHashMap<Value, Value>,
     pub memory: Memory,
+}
+
+/// What an object of the library stands for. Code that knows it need not look into the object.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// A method handle, and the method that it calls if the library does not change it.
+    Target(MethodRef),
+    /// A method handle, `VarHandle` or field updater that is a constant.
+    Handle(&'static ConstantHandle),
+    /// The mirror of a class.
+    Mirror(KlassRef),
+    /// A `MemberName`, and the method that it names.
+    Member(MethodRef),
 }
 
 /// A fact that a branch establishes on one of its ways.
@@ -64,40 +71,21 @@ impl Facts {
         self.classes.insert(object, class);
     }
 
-    /// The method that a method handle calls, unless the library has changed the handle.
-    pub fn target(&self, handle: Value) -> Option<MethodRef> {
-        self.targets.get(&handle).copied()
+    /// What an object of the library stands for.
+    pub fn meaning(&self, object: Value) -> Option<Meaning> {
+        self.meanings.get(&object).copied()
     }
 
-    pub fn set_target(&mut self, handle: Value, target: MethodRef) {
-        self.targets.insert(handle, target);
+    pub fn set_meaning(&mut self, object: Value, meaning: Meaning) {
+        self.meanings.insert(object, meaning);
     }
 
     /// What is known of a method handle, `VarHandle` or field updater that is a constant.
-    pub fn handle(&self, value: Value) -> Option<&'static ConstantHandle> {
-        self.handles.get(&value).copied()
-    }
-
-    pub fn set_handle(&mut self, value: Value, handle: &'static ConstantHandle) {
-        self.handles.insert(value, handle);
-    }
-
-    /// The class of which the value is the mirror.
-    pub fn mirrored(&self, value: Value) -> Option<KlassRef> {
-        self.mirrors.get(&value).copied()
-    }
-
-    pub fn set_mirrored(&mut self, value: Value, klass: KlassRef) {
-        self.mirrors.insert(value, klass);
-    }
-
-    /// The method that the value, a `MemberName`, names.
-    pub fn member(&self, value: Value) -> Option<MethodRef> {
-        self.members.get(&value).copied()
-    }
-
-    pub fn set_member(&mut self, value: Value, method: MethodRef) {
-        self.members.insert(value, method);
+    pub fn handle(&self, object: Value) -> Option<&'static ConstantHandle> {
+        match self.meaning(object)? {
+            Meaning::Handle(handle) => Some(handle),
+            _ => None,
+        }
     }
 
     /// The word that encodes a reference in slots. It is 0 exactly for null, and known before the reference is.
@@ -185,10 +173,8 @@ impl Facts {
         self.memory.meet(&other.memory);
         self.not_null.retain(|value| other.not_null.contains(value));
         self.classes.retain(|object, class| other.classes.get(object) == Some(class));
-        self.targets.retain(|handle, target| other.targets.get(handle) == Some(target));
-        self.handles.retain(|value, _| other.handles.contains_key(value));
-        self.mirrors.retain(|value, _| other.mirrors.contains_key(value));
-        self.members.retain(|value, _| other.members.contains_key(value));
+        // A value stands for the same on all ways on which that is known.
+        self.meanings.retain(|object, _| other.meanings.contains_key(object));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));
         self.not_negative.retain(|value| other.not_negative.contains(value));
@@ -211,17 +197,8 @@ impl Facts {
         if let Some(class) = self.class(old) {
             self.set_class(new, class);
         }
-        if let Some(target) = self.target(old) {
-            self.set_target(new, target);
-        }
-        if let Some(handle) = self.handle(old) {
-            self.set_handle(new, handle);
-        }
-        if let Some(klass) = self.mirrored(old) {
-            self.set_mirrored(new, klass);
-        }
-        if let Some(method) = self.member(old) {
-            self.set_member(new, method);
+        if let Some(meaning) = self.meaning(old) {
+            self.set_meaning(new, meaning);
         }
         if let Some(length) = self.length(old) {
             self.lengths.insert(new, length);

@@ -1,5 +1,6 @@
 //! Instance fields and statics.
 
+use super::facts::Meaning;
 use super::instructions::Next;
 use super::{Kind, Translator};
 use crate::runtime::FieldRef;
@@ -86,7 +87,7 @@ impl Translator<'_> {
         };
         if let Some(Constant::Object(ConstantObject { handle: Some(handle), .. })) = constant {
             self.facts.set_not_null(value);
-            self.facts.set_handle(value, handle);
+            self.facts.set_meaning(value, Meaning::Handle(handle));
             self.know_class(value, handle.klass);
         }
         Some(value)
@@ -124,7 +125,7 @@ impl Translator<'_> {
             self.facts.memory.set_field(field, object, value);
             if let Some(Part::Member(method)) = part {
                 self.name(method.holder);
-                self.facts.set_member(value, method);
+                self.facts.set_meaning(value, Meaning::Member(method));
             }
         }
         value

@@ -1,6 +1,7 @@
 //! Methods of the library that code knows better than their bytecode.
 
 use super::computations::Computation;
+use super::facts::Meaning;
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
 use crate::jit::helpers;
@@ -84,7 +85,9 @@ impl Translator<'_> {
         };
         let mirror = self.peek(count - 1);
         self.check_not_null(mirror);
-        if let Some(klass) = self.facts.mirrored(mirror).filter(|_| name == b"isInstance") {
+        if let Some(Meaning::Mirror(klass)) = self.facts.meaning(mirror)
+            && name == b"isInstance"
+        {
             let object = self.pop();
             self.pop();
             let answer = self.is_instance_not_null(object, klass);

@@ -7,6 +7,7 @@
 //! function. Otherwise a helper finds the method.
 
 use super::calls::Dispatch;
+use super::facts::Meaning;
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
 use crate::jit::helpers;
@@ -45,7 +46,10 @@ impl Translator<'_> {
             return Ok(next);
         }
         let thread = self.thread();
-        let target = self.facts.target(handle).or_else(|| self.seen_target());
+        let target = match self.facts.meaning(handle) {
+            Some(Meaning::Target(target)) => Some(target),
+            _ => self.seen_target(),
+        };
         let Some(target) = target.filter(|target| self.is_inlined(target, &call)) else {
             let callee = self.basic_target(thread, handle);
             self.call_as(callee, &call);
@@ -104,8 +108,9 @@ impl Translator<'_> {
         let call = HandleCall { kinds, result };
         let is_static = linker.intrinsic == Intrinsic::LinkToStatic;
         let is_fixed = is_static || linker.intrinsic == Intrinsic::LinkToSpecial;
-        if let Some(target) =
-            self.facts.member(member).filter(|target| is_fixed && call.fits(target))
+        if let Some(Meaning::Member(target)) = self.facts.meaning(member)
+            && is_fixed
+            && call.fits(target)
         {
             self.pop();
             return self.call_method(target, Dispatch::Direct);

@@ -12,6 +12,8 @@ use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Type, Value,
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Plain,
+    /// Acquire, release or opaque: this machine's plain accesses, which the compiler must not move.
+    Weak,
     Volatile,
 }
 
@@ -46,7 +48,6 @@ impl Translator<'_> {
         }
         if let Some(rest) = name.strip_prefix("put") {
             let Some((ty, order)) = type_and_order(rest, descriptor) else { return false };
-            let order = if rest.ends_with("Volatile") { order } else { Order::Plain };
             self.unsafe_put(ty, order);
             return true;
         }
@@ -57,8 +58,7 @@ impl Translator<'_> {
                 None => return false,
             },
         };
-        let weaker = ["Acquire", "Release"].iter().find_map(|order| rest.strip_suffix(order));
-        let ty = match weaker.unwrap_or(rest) {
+        let ty = match without_order(rest) {
             "Int" => BasicType::Int,
             "Long" => BasicType::Long,
             "Reference" => BasicType::Object,
@@ -89,7 +89,7 @@ impl Translator<'_> {
                 let at = self.b.ins().iadd(object, offset);
                 let value = match order {
                     Order::Plain => self.load_primitive(ty, at, 0),
-                    Order::Volatile => self.load_primitive_volatile(ty, at),
+                    Order::Weak | Order::Volatile => self.load_primitive_volatile(ty, at),
                 };
                 match ty {
                     // Memory may hold any byte.
@@ -101,7 +101,7 @@ impl Translator<'_> {
                 }
             }
         };
-        if order == Order::Volatile {
+        if order != Order::Plain {
             self.side_effect();
         }
         self.push(kind, value);
@@ -112,7 +112,7 @@ impl Translator<'_> {
     fn unsafe_get_reference(&mut self, object: Value, offset: Value, order: Order) -> Value {
         let load = |t: &mut Self| match order {
             Order::Plain => t.load_reference(object, offset),
-            Order::Volatile => t.load_reference_volatile(object, offset),
+            Order::Weak | Order::Volatile => t.load_reference_volatile(object, offset),
         };
         let referent = self.vm.known.fields.reference_referent() as u64;
         match self.constant(offset) {
@@ -195,9 +195,7 @@ impl Translator<'_> {
 
     /// `getAndAddInt`, `getAndSetReference` and so on.
     fn get_and(&mut self, rest: &str) -> bool {
-        // With a locked instruction all are as strong as the volatile form.
-        let weaker = ["Acquire", "Release"].iter().find_map(|order| rest.strip_suffix(order));
-        let (operation, ty) = match weaker.unwrap_or(rest) {
+        let (operation, ty) = match without_order(rest) {
             "AddInt" => (AtomicRmwOp::Add, BasicType::Int),
             "AddLong" => (AtomicRmwOp::Add, BasicType::Long),
             "SetInt" => (AtomicRmwOp::Xchg, BasicType::Int),
@@ -220,19 +218,21 @@ impl Translator<'_> {
     }
 }
 
-/// `IntVolatile`: the type and the order of an access. A load that is weaker than volatile is made as one, which costs
-/// nothing here. `IntUnaligned` is plain: this machine accesses any address; its forms with another argument, the order
-/// of the bytes, are bytecode that calls these.
+/// `IntVolatile`: the type and the order of an access. `IntUnaligned` is plain: this machine accesses any address; its
+/// forms with another argument, the order of the bytes, are bytecode that calls these.
 fn type_and_order(text: &str, descriptor: &[u8]) -> Option<(BasicType, Order)> {
-    let ordered = ["Volatile", "Acquire", "Release", "Opaque"];
-    let (ty, order) = match ordered.iter().find_map(|order| text.strip_suffix(order)) {
-        Some(ty) => (ty, Order::Volatile),
-        None => match text.strip_suffix("Unaligned") {
-            Some(_) if descriptor.contains(&b'Z') => return None,
-            Some(ty) => (ty, Order::Plain),
-            None => (text, Order::Plain),
-        },
-    };
+    let orders = [
+        ("Volatile", Order::Volatile),
+        ("Acquire", Order::Weak),
+        ("Release", Order::Weak),
+        ("Opaque", Order::Weak),
+        ("Unaligned", Order::Plain),
+    ];
+    let ordered = orders.iter().find_map(|(name, order)| Some((text.strip_suffix(name)?, *order)));
+    if text.ends_with("Unaligned") && descriptor.contains(&b'Z') {
+        return None;
+    }
+    let (ty, order) = ordered.unwrap_or((text, Order::Plain));
     let ty = match ty {
         "Boolean" => BasicType::Boolean,
         "Byte" => BasicType::Byte,
@@ -246,6 +246,12 @@ fn type_and_order(text: &str, descriptor: &[u8]) -> Option<(BasicType, Order)> {
         _ => return None,
     };
     Some((ty, order))
+}
+
+/// The name of a locked operation without its order: all are as strong as the volatile form.
+fn without_order(name: &str) -> &str {
+    let weaker = ["Acquire", "Release"].iter().find_map(|order| name.strip_suffix(order));
+    weaker.unwrap_or(name)
 }
 
 fn memory_type(ty: BasicType) -> Type {
