@@ -56,6 +56,13 @@ import jdk.test.whitebox.WhiteBox;
 public class Tour {
     static int twice(int n) { return 2 * n; }
 
+    static long loop(Object checked, int n) {
+        java.util.Objects.requireNonNull(checked);
+        long sum = 0;
+        for (int i = 0; i < n; i++) { sum += i ^ sum; }
+        return sum;
+    }
+
     static void check(String what, boolean holds) {
         System.out.println((holds ? "ok " : "NOT ") + what);
     }
@@ -109,6 +116,8 @@ public class Tour {
         check("excluded", !box.enqueueMethodForCompilation0(twice, 4, -1));
         box.clearMethodState0(twice);
         check("included", box.isMethodCompilable0(twice, 4, false));
+        Method loop = Tour.class.getDeclaredMethod("loop", Object.class, int.class);
+        check("loop", loop("x", 30_000_000) != 0 && box.isMethodCompiled0(loop, true));
         try {
             box.getSymbolRefcount("x");
         } catch (UnsatisfiedLinkError error) {
@@ -137,7 +146,7 @@ fn the_door_is_open_with_the_option_only() {
         (String::from_utf8(output.stdout).unwrap(), error)
     };
     let (text, error) = run(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+WhiteBoxAPI"], &[]);
-    let is_fine = text.lines().count() == 22 && text.lines().all(|line| line.starts_with("ok "));
+    let is_fine = text.lines().count() == 23 && text.lines().all(|line| line.starts_with("ok "));
     assert!(is_fine, "{text}{error}");
     assert_eq!(run(&[], &["closed"]).0, "closed\n");
     assert!(run(&["-XX:+WhiteBoxAPI"], &[]).1.contains("UnlockDiagnosticVMOptions"));

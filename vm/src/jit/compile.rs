@@ -5,6 +5,7 @@ use super::translate::translate;
 use super::{policy, stubs};
 use crate::machine::Vm;
 use crate::runtime::MethodRef;
+use crate::runtime::code::body::Tier;
 use crate::runtime::code::cache::NoRoom;
 use crate::runtime::code::compiled::State;
 use crate::runtime::code::installed::Installed;
@@ -26,7 +27,7 @@ pub struct Statistics {
 pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
     let started = Instant::now();
     let statistics = &vm.jit.statistics;
-    let result = translate(vm, task.method, task.osr_bci);
+    let result = translate(vm, task);
     let took = started.elapsed().as_nanos() as u64;
     statistics.total_ns.fetch_add(took, Ordering::Relaxed);
     let body = match result {
@@ -36,13 +37,14 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             if vm.options.jit.print {
                 print(vm, task, 0, is_blocking, &format!("   COMPILE SKIPPED: {reason}"));
             }
-            give_up(task);
+            let _publishing = vm.jit.publishing.lock();
+            give_up(vm, task);
             return;
         }
     };
     // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it
     // names do not die in between.
-    let publishing = vm.jit.publishing.lock();
+    let _publishing = vm.jit.publishing.lock();
     if body.names_dead() {
         try_later(vm, task);
         return;
@@ -58,9 +60,8 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             statistics.code_bytes.fetch_add(installed.body.code.len() as u64, Ordering::Relaxed);
             publish(vm, installed);
         }
-        Err(NoRoom::NoMemory) => give_up(task),
+        Err(NoRoom::NoMemory) => give_up(vm, task),
         Err(NoRoom::Full) => {
-            drop(publishing);
             vm.jit.is_full.store(true, Ordering::Relaxed);
             vm.jit.queue.sweep(vm);
             try_later(vm, task);
@@ -79,16 +80,23 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
             jit.remove_loop(old);
             retire(vm, old);
         }
-        jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
+        if is_counted(vm, installed) {
+            jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
+        }
         jit.set_loop_state(State::Interpreted);
         return;
     }
     if quick::code_of(method).is_null() {
         quick::prepare(method);
     }
+    if installed.body.tier == Tier::Quick {
+        jit.countdown.store(policy::second_countdown(vm, method), Ordering::Relaxed);
+    }
     let old = jit.compiled.swap(installed.start as *mut u8, Ordering::AcqRel);
     entry::set_compiled(method);
-    jit.compilations.fetch_add(1, Ordering::Relaxed);
+    if is_counted(vm, installed) {
+        jit.compilations.fetch_add(1, Ordering::Relaxed);
+    }
     jit.set_state(State::Compiled);
     if old != stubs::call_interpreter as *const () as *mut u8 {
         // One byte behind the start, as a return address would be.
@@ -99,7 +107,8 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
 
 fn retire(vm: &'static Vm, old: &'static Installed) {
     if vm.options.jit.print {
-        let task = Task { method: old.body.method, osr_bci: old.body.osr_bci };
+        let body = &old.body;
+        let task = Task { method: body.method, osr_bci: body.osr_bci, tier: body.tier };
         print(vm, task, old.id, false, "   made not entrant");
     }
     vm.jit.retire(vm, old);
@@ -111,7 +120,7 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     let method = installed.body.method;
     let jit = &method.jit;
     if installed.body.osr_bci.is_some() {
-        if jit.remove_loop(installed) {
+        if jit.remove_loop(installed) && is_counted(vm, installed) {
             uncount(&jit.osr_compilations);
         }
     } else if is_current(installed) {
@@ -119,8 +128,16 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
         jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
         jit.countdown.store(vm.jit.countdown(vm, method), Ordering::Relaxed);
         jit.change_state(State::Compiled, State::Interpreted);
-        uncount(&jit.compilations);
+        if is_counted(vm, installed) {
+            uncount(&jit.compilations);
+        }
     }
+}
+
+/// Whether code counts among its method's compilations, of which there are only a few: quick code does not if other
+/// code is to follow anyway.
+fn is_counted(vm: &Vm, installed: &Installed) -> bool {
+    installed.body.tier == Tier::Full || !vm.options.jit.has_second_tier()
 }
 
 /// Not below 0, where the counter has wrapped.
@@ -135,23 +152,31 @@ pub fn is_current(installed: &Installed) -> bool {
 }
 
 /// Whether calls of the method enter a body.
-fn has_code(method: MethodRef) -> bool {
+pub fn has_code(method: MethodRef) -> bool {
     let interpreter = stubs::call_interpreter as *const () as *mut u8;
     method.jit.compiled.load(Ordering::Acquire) != interpreter
 }
 
-fn give_up(task: Task) {
+/// `Jit::publishing` is held: code that there is stays, and is not discarded meanwhile.
+fn give_up(vm: &Vm, task: Task) {
     let jit = &task.method.jit;
     if task.osr_bci.is_some() {
         jit.set_loop_state(State::Excluded);
     } else if has_code(task.method) {
         // The old code stays.
         jit.set_state(State::Compiled);
+        jit.countdown.store(i32::MAX, Ordering::Relaxed);
+        jit.compilations.store(policy::COMPILATIONS_MAX, Ordering::Relaxed);
+    } else if policy::first_tier(vm, task.method) != task.tier {
+        // Its quick code has been discarded meanwhile.
+        jit.compilations.store(policy::COMPILATIONS_MAX, Ordering::Relaxed);
+        try_later(vm, task);
     } else {
         policy::exclude(task.method);
     }
 }
 
+/// `Jit::publishing` is held.
 fn try_later(vm: &Vm, task: Task) {
     let jit = &task.method.jit;
     if task.osr_bci.is_some() {
@@ -180,8 +205,13 @@ fn print(vm: &Vm, task: Task, id: u32, is_blocking: bool, message: &str) {
     .iter()
     .collect();
     let at = task.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
+    let level = match task.tier {
+        Tier::Full => 4,
+        Tier::Quick if vm.options.jit.has_second_tier() => 3,
+        Tier::Quick => 1,
+    };
     base::print(format_args!(
-        "{:7} {id:4} {marks} 1       {}::{}{at} ({} bytes){message}",
+        "{:7} {id:4} {marks} {level}       {}::{}{at} ({} bytes){message}",
         vm.started.elapsed().as_millis(),
         method.holder.java_name(),
         method.name(),

@@ -3,7 +3,7 @@
 //! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
 //! stubs that record the anchor; they may collect, and report a throw by an exception pending.
 
-use super::{big_integer, checksums, stubs};
+use super::{big_integer, checksums, policy, stubs};
 use crate::java::array_copy;
 use crate::loading::{allocate, errors, resolve};
 use crate::machine::JavaThread;
@@ -49,6 +49,8 @@ preserving_helper! {
     call_poll => poll;
     /// The slow path of a barrier.
     call_barrier => barrier;
+    /// Calls or rounds of quick code are up. Reaches no safepoint; with `-Xbatch` it waits for a compilation.
+    call_count => count;
 }
 
 extern "C" fn new_instance(t: &JavaThread, klass: KlassRef) -> u64 {
@@ -133,6 +135,10 @@ extern "C" fn poll(t: &JavaThread) -> u64 {
 
 extern "C" fn barrier(t: &JavaThread, id: u64, a: u64, b: u64, c: u64) -> u64 {
     t.barriers().slow_path(&t.mutator, id as u8, [a, b, c])
+}
+
+extern "C" fn count(t: &JavaThread, rounds: u32, method: MethodRef) -> u64 {
+    u64::from(policy::count(t, rounds, method))
 }
 
 /// Leaf. Leaves a monitor that compiled code holds.
@@ -294,6 +300,7 @@ addresses! {
     lock_address => call_lock;
     stack_overflow_address => call_stack_overflow;
     poll_address => call_poll;
+    count_address => call_count;
     barrier_address => call_barrier;
     unlock_address => unlock;
     is_subtype_address => is_subtype;

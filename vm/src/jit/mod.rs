@@ -8,6 +8,9 @@
 //! it, the interpreter executes the rest of the method, and the compiled function returns the interpreter's result.
 //! So compiled code holds no exception tables, no resolution, and never needs to be undone.
 //!
+//! A method is compiled quickly at first; that code counts on, and what is hot is compiled once more, better
+//! ([`Tier`](crate::runtime::code::body::Tier)).
+//!
 //! # The parts
 //!
 //! * [`translate`]: bytecode to Cranelift's IR, with inlining; its result is a

@@ -6,12 +6,13 @@
 //!
 //! How many compile at a time depends on how many Java threads run: next to five of them on one CPU a single compiler
 //! thread gets a sixth of it, and the program is interpreted for long. The method that is found hot most often while
-//! it waits is compiled first.
+//! it waits is compiled first; what has quick code already comes after what is interpreted.
 
 use super::compilations::{Compilations, Ticket};
 use super::compile;
 use crate::machine::Vm;
 use crate::runtime::MethodRef;
+use crate::runtime::code::body::Tier;
 use parking_lot::{Condvar, Mutex};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ pub struct Task {
     pub method: MethodRef,
     /// The loop to enter at; `None`: the method's beginning.
     pub osr_bci: Option<u16>,
+    pub tier: Tier,
 }
 
 /// Tasks of one VM.
@@ -39,7 +41,7 @@ pub struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    tasks: VecDeque<(Task, Option<Arc<Done>>)>,
+    tasks: VecDeque<Submitted>,
     /// Compiler threads.
     threads: usize,
     /// Those with a task have one each.
@@ -47,6 +49,15 @@ struct Waiting {
     /// Maximum of compilations in progress.
     limit: usize,
     sweeper: Sweeper,
+}
+
+/// A task in the queue.
+struct Submitted {
+    task: Task,
+    /// Until it is done, the method or the loop is interpreted.
+    is_urgent: bool,
+    /// The thread that submitted it waits for it.
+    done: Option<Arc<Done>>,
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -72,13 +83,19 @@ impl Done {
 }
 
 impl Waiting {
-    /// The task whose method was found hot most often while it waited; the oldest of equals. There must be one.
-    fn take_hottest(&mut self) -> (Task, Option<Arc<Done>>) {
-        let asked = |(task, _): &(Task, _)| task.method.jit.asked.load(Ordering::Relaxed);
+    /// The task whose method was found hot most often while it waited, and mostly one that ends interpreting; the
+    /// oldest of equals. There must be one.
+    fn take_hottest(&mut self, number: u64) -> Submitted {
+        // Others must not wait for ever where new methods keep coming.
+        let may_hurry = !number.is_multiple_of(UNHURRIED);
+        let asked = |submitted: &Submitted| {
+            let asked = submitted.task.method.jit.asked.load(Ordering::Relaxed);
+            (may_hurry && submitted.is_urgent, asked)
+        };
         let hottest = first_of_largest(self.tasks.iter().map(asked));
-        let (task, done) = hottest.and_then(|i| self.tasks.remove(i)).expect("no task");
-        task.method.jit.asked.store(0, Ordering::Relaxed);
-        (task, done)
+        let submitted = hottest.and_then(|i| self.tasks.remove(i)).expect("no task");
+        submitted.task.method.jit.asked.store(0, Ordering::Relaxed);
+        submitted
     }
 }
 
@@ -87,10 +104,14 @@ impl Queue {
     pub fn submit(&self, vm: &'static Vm, task: Task) {
         let done = (!vm.options.jit.is_background).then(Arc::<Done>::default);
         let limit = limit(vm);
+        let is_urgent = match task.osr_bci {
+            None => !compile::has_code(task.method),
+            Some(bci) => task.method.jit.find_loop(bci).is_none(),
+        };
         {
             let mut state = self.state.lock();
             state.limit = limit;
-            state.tasks.push_back((task, done.clone()));
+            state.tasks.push_back(Submitted { task, is_urgent, done: done.clone() });
             if state.tasks.len() > state.threads - state.compilations.in_progress()
                 && state.threads < limit
             {
@@ -112,7 +133,7 @@ impl Queue {
     /// more. The world is stopped.
     pub(super) fn drop_dead(&self) -> Ticket {
         let mut state = self.state.lock();
-        state.tasks.retain(|(task, done)| {
+        state.tasks.retain(|Submitted { task, done, .. }| {
             let is_dead = task.method.holder.holder.is_dead();
             if let Some(done) = done.as_ref().filter(|_| is_dead) {
                 done.complete();
@@ -144,12 +165,13 @@ impl Queue {
 
     fn work(&self, vm: &'static Vm) -> ! {
         loop {
-            let (number, (task, done)) = {
+            let (number, Submitted { task, done, .. }) = {
                 let mut state = self.state.lock();
                 while state.tasks.is_empty() || state.compilations.in_progress() >= state.limit {
                     self.arrived.wait(&mut state);
                 }
-                (state.compilations.begin(), state.take_hottest())
+                let number = state.compilations.begin();
+                (number, state.take_hottest(number))
             };
             compile::compile(vm, task, done.is_some());
             self.state.lock().compilations.end(number);
@@ -191,11 +213,13 @@ fn limit_for(processors: usize, running: usize) -> usize {
     (usual * running.div_ceil(processors)).clamp(usual, THREADS_MAX)
 }
 
-fn first_of_largest(numbers: impl Iterator<Item = u32>) -> Option<usize> {
+fn first_of_largest<T: Ord + Copy>(numbers: impl Iterator<Item = T>) -> Option<usize> {
     // The first of equals, which `max_by_key` does not give.
     numbers.enumerate().min_by_key(|(_, number)| Reverse(*number)).map(|(i, _)| i)
 }
 
+/// Each sixteenth compilation is that of the hottest task, whether it ends interpreting or not.
+const UNHURRIED: u64 = 16;
 /// More add little: each takes memory for the method that it compiles.
 const THREADS_MAX: usize = 8;
 /// Compiling recurses over the structure of the method.
@@ -224,6 +248,7 @@ mod tests {
     fn the_oldest_of_the_hottest_comes_first() {
         assert_eq!(first_of_largest([0, 0].into_iter()), Some(0));
         assert_eq!(first_of_largest([1, 3, 0, 3].into_iter()), Some(1));
-        assert_eq!(first_of_largest([].into_iter()), None);
+        assert_eq!(first_of_largest([(false, 9), (true, 0), (true, 2)].into_iter()), Some(2));
+        assert_eq!(first_of_largest::<u32>([].into_iter()), None);
     }
 }

@@ -75,7 +75,7 @@ pub fn is_queued(method: MethodRef) -> bool {
     [method.jit.state(), method.jit.loop_state()].contains(&State::Queued)
 }
 
-/// Has the method compiled, or one of its loops, as if it were hot. Its class is linked. False: it cannot be.
+/// Has the method compiled as well as possible, or one of its loops. Its class is linked. False: it cannot be.
 pub fn compile(t: &JavaThread, method: MethodRef, loop_bci: Option<u16>) -> bool {
     if !is_compilable(t.vm, method, loop_bci.is_some()) {
         return false;
@@ -85,7 +85,7 @@ pub fn compile(t: &JavaThread, method: MethodRef, loop_bci: Option<u16>) -> bool
         quick::prepare(method);
     }
     match loop_bci {
-        None => t.vm.jit.hot(t, method),
+        None => policy::request(t, method),
         Some(bci) => policy::hot_loop(t, method, bci),
     }
     is_queued(method) || is_compiled(t.vm, method, loop_bci.is_some())
@@ -110,7 +110,8 @@ pub fn reset(vm: &Vm, method: MethodRef) {
 }
 
 /// Calls and loops enter the interpreter again where they enter code of which `is_it` holds; it gets a body's method
-/// and loop. Threads that run such code go on. Returns how many bodies there are. A safepoint.
+/// and loop. Threads that run such code go on, but leave long loops of quick code. Returns how many bodies there are. A
+/// safepoint.
 pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -> usize {
     let mut count = 0;
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
@@ -142,8 +143,8 @@ pub fn level(vm: &Vm, method: MethodRef) -> i32 {
     asked.map_or_else(|| highest_level(vm), |(_, level)| *level)
 }
 
-/// The highest of HotSpot's levels that options allow; the one compiler stands for all of them.
+/// The highest of HotSpot's levels that options allow. What is asked for here is compiled as well as they allow, and
+/// has the level that was asked for.
 pub fn highest_level(vm: &Vm) -> i32 {
-    let given = vm.options.given("TieredStopAtLevel");
-    given.and_then(|level| level.parse().ok()).unwrap_or(4)
+    vm.options.jit.stop_at_level as i32
 }

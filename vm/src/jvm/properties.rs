@@ -43,7 +43,7 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
     ];
     let mut properties: Vec<(String, String)> =
         own.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-    if vm.options.jit.is_on {
+    if vm.options.jit.compiles() {
         properties.push(("sun.management.compiler".into(), COMPILER_NAME.into()));
     }
     for (key, value) in &vm.options.properties {

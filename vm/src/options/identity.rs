@@ -27,9 +27,9 @@ fn released(home: &Path, key: &str) -> Option<String> {
 
 /// How code is executed, as `java -version` shows it.
 pub fn vm_info(options: &JitOptions) -> &'static str {
-    match options {
-        JitOptions { is_on: false, .. } => "interpreted mode",
-        JitOptions { compiles_everything: true, .. } => "compiled mode",
-        _ => "mixed mode",
+    match options.compiles() {
+        false => "interpreted mode",
+        true if options.compiles_everything => "compiled mode",
+        true => "mixed mode",
     }
 }

@@ -22,6 +22,22 @@ options! {
         pub cache_bytes: usize as Size = 240 << 20, "ReservedCodeCacheSize", Product;
         /// Print what is compiled.
         pub print: bool as Switch = false, "PrintCompilation", Product;
+        /// Compile quickly at first, and what is called often once more, better. Otherwise everything at once well.
+        pub is_tiered: bool as Switch = true, "TieredCompilation", Product;
+        /// Up to 3: code stays as it was compiled at first. 0: nothing is compiled.
+        pub stop_at_level: u32 as Count = 4, "TieredStopAtLevel" in 0..=4, Product;
+        /// Calls of quickly compiled code after which a method is compiled once more. In long loops eight rounds count
+        /// as a call.
+        pub second_threshold: i32 as Count = 5000, "Tier4InvocationThreshold" in 0..=0x7fff_ffff, Product;
+        /// Compiled code contains the small methods that it calls. Otherwise it calls them.
+        pub inlines: bool as Switch = true, "Inline", Product;
+        /// Bytes of bytecode up to which a method is inlined. Where hot code is compiled once more, hot methods may
+        /// have 90.
+        pub inline_size: usize as Count = 35, "C1MaxInlineSize" in 0..=0x7fff_ffff, Product;
+        /// Depth down to which calls are inlined.
+        pub inline_level: usize as Count = 9, "C1MaxInlineLevel" in 0..=0x7fff_ffff, Product;
+        /// Times that a method is inlined into itself.
+        pub recursive_inline_level: usize as Count = 1, "C1MaxRecursiveInlineLevel" in 0..=0x7fff_ffff, Product;
         /// Compile at random moments, and leave some methods out: both depend on this seed.
         pub stress: Option<u64> as OrNone of Count = None, "JitStress", Debug;
         /// Static final fields are constants in compiled code.
@@ -69,6 +85,16 @@ impl JitOptions {
         self.is_background = false;
     }
 
+    /// Whether anything is compiled.
+    pub fn compiles(&self) -> bool {
+        self.is_on && self.stop_at_level > 0
+    }
+
+    /// Whether code that was compiled quickly counts its calls, to be compiled once more.
+    pub fn has_second_tier(&self) -> bool {
+        self.is_tiered && self.stop_at_level > LAST_QUICK_LEVEL
+    }
+
     /// `-XX:CompileCommand=`. False: HotSpot has such a command, and this VM does not. An error is the text to print.
     pub fn command(&mut self, text: &str) -> Result<bool, String> {
         let (command, pattern) = text.split_once([',', ' ']).unwrap_or((text, ""));
@@ -94,3 +120,6 @@ impl JitOptions {
         Ok(true)
     }
 }
+
+/// The highest of HotSpot's levels whose code its first compiler makes.
+const LAST_QUICK_LEVEL: u32 = 3;

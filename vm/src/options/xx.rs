@@ -236,7 +236,6 @@ fn written_flag(
                 options.stack_bytes = bytes;
             }
         }
-        ("TieredStopAtLevel", Setting::Text("0")) => jit.is_on = false,
         ("CompileOnly", Setting::Text(text)) => {
             jit.only.extend(text.split(',').filter_map(MethodPattern::parse));
         }

@@ -130,7 +130,7 @@ fn code_cache(t: &JavaThread, _arguments: &Arguments, out: &mut String) -> Resul
     let (cache, report) = (&t.vm.jit.cache, t.vm.jit.report());
     let (size, used) = (cache.capacity_bytes() >> 10, cache.used_bytes() >> 10);
     let of = |key: &str| report[key].as_u64().unwrap_or(0);
-    let compilation = if t.vm.options.jit.is_on { "enabled" } else { "disabled" };
+    let compilation = if t.vm.options.jit.compiles() { "enabled" } else { "disabled" };
     let _ = writeln!(
         out,
         "CodeCache: size={size}Kb used={used}Kb free={}Kb\n \

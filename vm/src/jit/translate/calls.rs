@@ -177,7 +177,9 @@ impl Translator<'_> {
             return self.inline(method, count);
         }
         let arguments = self.pop_arguments(count);
-        let result = match self.osr_bci.is_none() && method == self.method {
+        // Code that counts is to be replaced, also on the way down a recursion.
+        let is_itself = method == self.method && self.osr_bci.is_none() && self.rounds.is_none();
+        let result = match is_itself {
             true => self.call_itself(&arguments),
             false => {
                 let callee = self.method_address(method);

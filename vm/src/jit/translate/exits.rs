@@ -63,7 +63,7 @@ enum Source {
 }
 
 impl Translator<'_> {
-    /// Before each instruction.
+    /// Before each instruction, and where one block goes on with the next.
     pub(super) fn begin_instruction(&mut self) {
         self.exits.before = Some(self.scope().stack.clone());
     }

@@ -7,6 +7,7 @@ use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
 use crate::jit::policy;
 use crate::runtime::MethodRef;
+use crate::runtime::code::body::Tier;
 use crate::runtime::code::compiled::State;
 use crate::runtime::method::Intrinsic;
 use classfile::BasicType;
@@ -16,18 +17,14 @@ use cranelift_frontend::Variable;
 use gc::object::KlassId;
 use std::rc::Rc;
 
-/// Bytes of bytecode up to which a method is inlined wherever it is called.
-const TRIVIAL_BYTES: usize = 35;
-/// Bytes of bytecode up to which a method is inlined that is called often enough to be compiled by itself.
+/// Bytes of bytecode up to which full code has a method inlined that is called often enough to be compiled by itself.
 const HOT_BYTES: usize = 90;
 /// Bytes of bytecode up to which a method is inlined that the library wants inlined.
 const FORCED_BYTES: usize = 350;
-/// Depth down to which calls are inlined.
-const DEPTH_MAX: usize = 9;
-/// Times that a method is inlined into itself.
-const RECURSION_MAX: usize = 1;
-/// Bytes of bytecode that one function may become.
+/// Bytes of bytecode that full code may become.
 const TOTAL_BYTES_MAX: usize = 3000;
+/// Bytes of bytecode that quick code may take in of methods that it calls.
+const QUICK_TOTAL_BYTES_MAX: usize = 400;
 
 impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
@@ -35,22 +32,35 @@ impl Translator<'_> {
         let rules = &self.vm.jit.requests;
         let is_forced =
             method.marks.contains(classfile::MethodMarks::FORCE_INLINE) || rules.forces(method);
+        let options = &self.vm.options.jit;
         let limit = match method.jit.state() {
             _ if is_forced => FORCED_BYTES,
-            State::Queued | State::Compiled => HOT_BYTES,
-            State::Interpreted | State::Excluded => TRIVIAL_BYTES,
+            State::Queued | State::Compiled if self.tier == Tier::Full => {
+                HOT_BYTES.max(options.inline_size)
+            }
+            _ => options.inline_size,
         };
-        code.bytecode.len() <= limit
-            && self.translated + code.bytecode.len() <= TOTAL_BYTES_MAX
-            && self.scopes.len() <= DEPTH_MAX
+        let (total, total_max) = match self.tier {
+            Tier::Full => (self.translated, TOTAL_BYTES_MAX),
+            Tier::Quick => (self.inlined, QUICK_TOTAL_BYTES_MAX),
+        };
+        options.inlines
+            && code.bytecode.len() <= limit
+            && total + code.bytecode.len() <= total_max
+            && self.scopes.len() <= options.inline_level
             && method.intrinsic == Intrinsic::None
             && !method.flags().is_synchronized()
             && (!method.is_static() || method.holder.is_initialized())
-            && self.scopes.iter().filter(|scope| scope.method == method).count() <= RECURSION_MAX
+            && self.inlined_so_far(method) <= options.recursive_inline_level
             && crate::runtime::code::quick::is_prepared(method)
             && policy::may_compile(self.vm, method)
             && !rules.forbids(method)
             && is_simple(method)
+    }
+
+    /// Times that a method is on the way to the present place.
+    fn inlined_so_far(&self, method: MethodRef) -> usize {
+        self.scopes.iter().filter(|scope| scope.method == method).count()
     }
 
     /// Translates a method whose arguments are on the stack, in place of the call.

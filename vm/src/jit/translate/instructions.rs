@@ -30,6 +30,9 @@ impl Translator<'_> {
             let at = Instruction::at(&code.bytecode, bci).ok_or(NotCompiled::Malformed)?;
             self.scope_mut().bci = bci as u16;
             self.translated += at.length;
+            if self.scopes.len() > 1 {
+                self.inlined += at.length;
+            }
             self.begin_instruction();
             if self.instruction(&at)? == Next::Ended {
                 return Ok(());
@@ -38,6 +41,7 @@ impl Translator<'_> {
         }
         // Other compilers than javac let a loop's body fall through to its test.
         self.scope_mut().bci = bci as u16;
+        self.begin_instruction();
         self.poll_if_closing(&[bci as u16], bci);
         self.jump_to(bci as u16)
     }
@@ -372,7 +376,8 @@ impl Translator<'_> {
         }
     }
 
-    /// A poll before a jump that may close a loop. Conditions are computed before: references move here.
+    /// A poll before a jump that may close a loop, whose round counts. Conditions are computed before: references move
+    /// here.
     fn poll_if_back(&mut self, targets: &[u16]) {
         let live_bci = self.scope().bci as usize;
         self.poll_if_closing(targets, live_bci);
@@ -382,6 +387,7 @@ impl Translator<'_> {
     fn poll_if_closing(&mut self, targets: &[u16], live_bci: usize) {
         let current = self.scope().block;
         if targets.iter().any(|target| self.successor(*target) <= current) {
+            self.count_round();
             self.poll(live_bci);
         }
     }

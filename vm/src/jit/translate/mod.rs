@@ -21,6 +21,7 @@ mod casts;
 mod checksums;
 mod compare;
 mod computations;
+mod counters;
 pub mod emitter;
 mod exits;
 pub mod facts;
@@ -40,34 +41,36 @@ mod roots;
 mod rotate;
 mod safepoints;
 mod scope;
+mod signatures;
 mod stack;
 mod string_kernels;
 mod unsafe_memory;
 mod unused;
 mod var_handles;
 
+use crate::jit::queue::Task;
 use crate::machine::Vm;
-use crate::runtime::code::body::{Body, InlineCache, Safepoint};
+use crate::runtime::code::body::{Body, InlineCache, Safepoint, Tier};
 use crate::runtime::{ClassHolder, MethodRef};
-use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, DataFlowGraph, ExtFuncData, ExternalName, FuncRef, Function, Inst,
-    InstBuilder, InstructionData, Opcode, SigRef, Signature, StackSlot, StackSlotData,
-    StackSlotKind, UserExternalName, UserFuncName, Value, ValueDef, types,
+    InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, StackSlot,
+    StackSlotData, StackSlotKind, UserExternalName, UserFuncName, Value, ValueDef, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use facts::Facts;
 use flow::{Bound, Counter, Flow};
 use kind::Kind;
 use roots::RootSlots;
 use rustc_hash::FxHashMap;
 use scope::{Entry, Operand, Scope};
+use signatures::{java_signature, kinds_of, method_signature, osr_signature};
 use std::rc::Rc;
 use unused::{Finding, remove_unused};
 
@@ -97,14 +100,11 @@ pub enum NotCompiled {
 /// As HotSpot: longer methods are left to the interpreter.
 const BYTECODE_MAX: usize = 8000;
 
-/// Translates a linked method; with `osr_bci`, from that loop header on. Any thread; reaches no safepoint and does not
-/// touch the heap. What it meets may be found dead meanwhile, so that `KlassTable::find` changes its answers and slots
-/// are emptied; but it is not freed.
-pub fn translate(
-    vm: &'static Vm,
-    method: MethodRef,
-    osr_bci: Option<u16>,
-) -> Result<Body, NotCompiled> {
+/// Translates the task's method, which is linked; with `osr_bci`, from that loop header on. Any thread; reaches no
+/// safepoint and does not touch the heap. What it meets may be found dead meanwhile, so that `KlassTable::find` changes
+/// its answers and slots are emptied; but it is not freed.
+pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
+    let Task { method, osr_bci, tier } = task;
     let code = method.code().ok_or(NotCompiled::NoCode)?;
     if !method.holder.is_linked() {
         return Err(NotCompiled::NotLinked);
@@ -121,7 +121,10 @@ pub fn translate(
     {
         return Err(NotCompiled::NoLoop(bci));
     }
-    let isa = isa::host();
+    let isa = match tier {
+        Tier::Quick => isa::host_for_quick_code(),
+        Tier::Full => isa::host(),
+    };
     let mut context = Context::new();
     let signature = match osr_bci {
         Some(_) => osr_signature(method.return_type),
@@ -130,7 +133,7 @@ pub fn translate(
     context.func = Function::with_name_signature(UserFuncName::default(), signature);
     let mut frontend = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-    let mut translator = Translator::new(vm, builder, method, osr_bci);
+    let mut translator = Translator::new(vm, builder, task);
     translator.function(flow)?;
     let finished = translator.finish();
     remove_unused(&mut context.func, &finished.findings);
@@ -158,6 +161,7 @@ pub fn translate(
     Ok(Body {
         method,
         osr_bci,
+        tier,
         frame_to_fp: layout.frame_to_fp_offset,
         roots_offset: roots,
         safepoints: locate(&compiled.buffer, finished.safepoints),
@@ -220,6 +224,9 @@ struct Translator<'f> {
     b: FunctionBuilder<'f>,
     method: MethodRef,
     osr_bci: Option<u16>,
+    tier: Tier,
+    /// Of quick code that counts: rounds of loops since the beginning.
+    rounds: Option<Variable>,
     scopes: Vec<Scope>,
     facts: Facts,
     /// Of barriers, by the block where their sides meet.
@@ -243,6 +250,8 @@ struct Translator<'f> {
     itself: Option<FuncRef>,
     /// Bytecodes translated, inlined ones included.
     translated: usize,
+    /// Of these, the ones of inlined methods.
+    inlined: usize,
 }
 
 /// Where a loop is entered from an interpreter frame.
@@ -270,12 +279,8 @@ struct Finished {
 }
 
 impl<'f> Translator<'f> {
-    fn new(
-        vm: &'static Vm,
-        mut b: FunctionBuilder<'f>,
-        method: MethodRef,
-        osr_bci: Option<u16>,
-    ) -> Translator<'f> {
+    fn new(vm: &'static Vm, mut b: FunctionBuilder<'f>, task: Task) -> Translator<'f> {
+        let Task { method, osr_bci, tier } = task;
         let slot = || StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 3);
         let root_slots = b.create_sized_stack_slot(slot());
         let exit_area = b.create_sized_stack_slot(slot());
@@ -284,6 +289,8 @@ impl<'f> Translator<'f> {
             b,
             method,
             osr_bci,
+            tier,
+            rounds: None,
             scopes: Vec::new(),
             facts: Facts::default(),
             branches: FxHashMap::default(),
@@ -303,6 +310,7 @@ impl<'f> Translator<'f> {
             last_compare: None,
             itself: None,
             translated: 0,
+            inlined: 0,
         }
     }
 
@@ -314,12 +322,14 @@ impl<'f> Translator<'f> {
         self.continue_in(entry);
         let parameters = self.b.block_params(entry).to_vec();
         self.name(self.method.holder);
+        self.begin_counting();
         let mut scope = Scope::new(self.method, flow);
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
         self.scopes.push(scope);
         match self.osr_bci {
             None => {
                 self.check_stack();
+                self.count_call();
                 self.arguments(&parameters[1..]);
                 self.lock_for_method();
                 if calls(self.method) {
@@ -330,7 +340,8 @@ impl<'f> Translator<'f> {
             }
             Some(bci) => {
                 // The way from the beginning to the loop is translated too, from a block that is never entered: it
-                // gives the types of the locals. Cranelift removes it.
+                // gives the types of the locals. Cranelift removes it. Arguments are not constants there, or a check of
+                // one would end the way.
                 let enter_loop = self.b.create_block();
                 let locals = parameters[1];
                 self.b.ins().jump(enter_loop, &[]);
@@ -338,8 +349,12 @@ impl<'f> Translator<'f> {
                 let never = self.b.create_block();
                 self.b.seal_block(never);
                 self.b.switch_to_block(never);
-                let zeros: Vec<Value> = kinds_of(self.method).map(|kind| self.zero(kind)).collect();
-                self.arguments(&zeros);
+                let flags = MemFlagsData::trusted();
+                let kinds: Vec<Kind> = kinds_of(self.method).collect();
+                let unknown =
+                    kinds.into_iter().map(|kind| self.b.ins().load(kind.clif(), flags, locals, 0));
+                let unknown: Vec<Value> = unknown.collect();
+                self.arguments(&unknown);
                 self.body(Some(OsrEntry { enter: enter_loop, locals, bci }))?;
             }
         }
@@ -766,32 +781,4 @@ fn calls(method: MethodRef) -> bool {
     let code = method.code().expect("a method with bytecode");
     Instructions::new(&code.bytecode)
         .any(|at| at.is_ok_and(|at| (op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC).contains(&at.opcode)))
-}
-
-/// Kinds of receiver and parameters.
-fn kinds_of(method: MethodRef) -> impl Iterator<Item = Kind> {
-    let receiver = (!method.is_static()).then_some(Kind::Ref);
-    let parameters = method.parameters.iter().map(|ty| Kind::of(*ty).expect("no void parameter"));
-    receiver.into_iter().chain(parameters)
-}
-
-fn method_signature(method: MethodRef) -> Signature {
-    java_signature(kinds_of(method), method.return_type)
-}
-
-/// The convention of `jit`'s module text.
-fn java_signature(parameters: impl Iterator<Item = Kind>, result: BasicType) -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.push(AbiParam::new(types::I64));
-    signature.params.extend(parameters.map(|kind| AbiParam::new(kind.clif())));
-    signature.returns.extend(Kind::of(result).map(|kind| AbiParam::new(kind.clif())));
-    signature
-}
-
-/// The method, and the address of the interpreter frame's locals.
-fn osr_signature(result: BasicType) -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
-    signature.returns.extend(Kind::of(result).map(|kind| AbiParam::new(kind.clif())));
-    signature
 }

@@ -8,6 +8,7 @@ pub struct Body {
     pub method: MethodRef,
     /// The entry point: `None` at the beginning, else at this bci, from an interpreter frame.
     pub osr_bci: Option<u16>,
+    pub tier: Tier,
     /// Position-independent but for absolute addresses of data that never moves.
     pub code: Vec<u8>,
     /// Distance from the bottom of the frame (lowest address) to where `rbp` points.
@@ -27,6 +28,14 @@ pub struct Body {
     /// What holds the classes, methods and fields that code and description name by address or id, each once; not the
     /// permanent one, nor those that only inline caches name. The code goes before any of them does.
     pub holders: Box<[&'static ClassHolder]>,
+}
+
+/// How much work is put into code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tier {
+    /// Little is inlined, and Cranelift does not optimize. The code counts its calls and rounds.
+    Quick,
+    Full,
 }
 
 impl Body {
@@ -75,6 +84,9 @@ pub enum Reason {
     Unresolved,
     /// As `Exception`: the instruction is not compiled at all.
     Unsupported,
+    /// As `Exception`, but the instruction will not throw: it jumps back in a loop, and the code is not its method's
+    /// any more.
+    Replaced,
     /// An exception is pending: the callee of the innermost frame's instruction threw it. The operands are popped
     /// already.
     Pending,

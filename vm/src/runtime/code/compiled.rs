@@ -11,7 +11,8 @@ pub struct MethodJit {
     /// The address at which compiled code calls the method: its own code or `stubs::call_interpreter`; never null.
     /// Written by compiler threads (release), read by compiled code and the interpreter.
     pub compiled: AtomicPtr<u8>,
-    /// Calls left until the method is to be compiled. Interpreter threads count down, losing some counts.
+    /// Calls left until the method is to be compiled, or once more. The interpreter and quick code count down, losing
+    /// some counts.
     pub countdown: AtomicI32,
     /// Jumps backwards, counted in steps.
     pub back_edges: AtomicU32,
@@ -20,7 +21,8 @@ pub struct MethodJit {
     pub asked: AtomicU32,
     /// [`State`] of the method's own code.
     state: AtomicU8,
-    /// How often it was compiled from its beginning.
+    /// How often it was compiled from its beginning, without quick code that is to be replaced. At the maximum it is
+    /// not compiled once more.
     pub compilations: AtomicU8,
     /// How often loops of it were compiled.
     pub osr_compilations: AtomicU8,
