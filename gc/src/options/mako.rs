@@ -23,6 +23,9 @@ options! {
         /// MaxGCPauseMillis if that is given.
         pub minor_pause_target: Duration as Millis = Duration::from_millis(3),
             "MakoMinorPauseTarget" in 1..=MINOR_PAUSE_TARGET_MS_MAX, Product;
+        /// Minor collections should take at most this part of the time. Where they take more, eden may grow until they
+        /// take up to ten times MakoMinorPauseTarget, if that helps. 100: it does not.
+        pub minor_time_percent: usize as Percent = 20, "MakoMinorTimePercent" in 1..=100, Product;
         /// Write dirty pages to the servers while the program runs, before and after a cycle's first pause, and not
         /// all of them in it (section 3.4.2).
         pub write_through: bool as Switch = true, "MakoWriteThrough", Ablation;

@@ -169,8 +169,7 @@ impl Mako {
             core.free_region(region);
         }
         if cause.is_some() {
-            let promoted = outcome.promoted_bytes;
-            nursery.policy.lock().learn(start.elapsed(), young_bytes, &outcome.ages, promoted);
+            nursery.learn(start.elapsed(), young_bytes, &outcome.ages, outcome.promoted_bytes);
         }
         nursery.begin_eden();
         nursery.collections.fetch_add(1, Ordering::Relaxed);

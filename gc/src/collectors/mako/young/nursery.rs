@@ -1,6 +1,6 @@
 //! The young regions: eden, which threads allocate from, and the survivors of the last minor collection.
 
-use super::policy::Policy;
+use super::policy::{Collected, Policy};
 use super::table::YoungTable;
 use crate::collectors::mako::Shared;
 use crate::collectors::mako::allocation::RESERVE;
@@ -11,6 +11,7 @@ use crate::threads::workers::Workers;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use swap::PAGE_BYTES;
 
 /// See the module text.
@@ -21,6 +22,8 @@ pub struct Nursery {
     /// Of pauses; the first is the thread that asked.
     pub workers: Workers,
     pub policy: Mutex<Policy>,
+    /// When the last minor collection ended. Only touched in pauses.
+    last_end: Mutex<Instant>,
     /// Minor collections so far. Changes in pauses; relaxed.
     pub collections: AtomicUsize,
     /// Bytes that were free after the last one, for the soft reference policy. Relaxed.
@@ -59,6 +62,7 @@ impl Nursery {
             allocator: RegionAllocator::taking(core.clone(), Box::new(take)),
             workers: Workers::new("Mako Young", options.parallel_threads()),
             policy: Mutex::new(policy),
+            last_end: Mutex::new(Instant::now()),
             collections: AtomicUsize::new(0),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
             eden,
@@ -87,8 +91,16 @@ impl Nursery {
         taken.load(Ordering::Relaxed) == 0 && limit.load(Ordering::Relaxed) == 0
     }
 
-    /// The regions of eden are free again. World stopped.
+    /// Sizes eden by a minor collection that was asked for since eden, `eden_bytes`, was full. World stopped.
+    pub fn learn(&self, took: Duration, eden_bytes: usize, ages: &[usize], promoted_bytes: usize) {
+        let since_last = self.last_end.lock().elapsed();
+        let last = Collected { took, since_last, eden_bytes, ages, promoted_bytes };
+        self.policy.lock().learn(&last);
+    }
+
+    /// The regions of eden are free again, after a collection if it is not the first time. World stopped.
     pub fn begin_eden(&self) {
+        *self.last_end.lock() = Instant::now();
         self.allocator.reset(Vec::new());
         self.eden.taken.store(0, Ordering::Relaxed);
         self.limit_eden();
