@@ -70,18 +70,17 @@ fn of_process(pid: u32, heap_bytes: u64) -> io::Result<Footprint> {
     Ok(Footprint { peak_kib, heap_kib })
 }
 
-/// Resident memory of the heap: of the smallest anonymous, writable mapping without reserved memory (`nr`) that is
-/// as large as the heap may become. The kernel may show it as several mappings without gaps.
+/// Resident memory of the heap: of the lowest addresses that are reserved for data without gaps and are about as many as
+/// the heap may have bytes. VMs place heaps low, so that references have 32 bits; a part may be a file's.
 fn heap_kib(smaps: &str, heap_bytes: u64) -> Option<u64> {
     let mut runs: Vec<Mapping> = Vec::new();
     let mut current = Mapping::default();
     for line in smaps.lines() {
         if let Some(rest) = line.strip_prefix("Rss:") {
             current.resident_kib = kib(rest)?;
-        } else if let Some(flags) = line.strip_prefix("VmFlags:") {
-            let unreserved = flags.split_whitespace().any(|flag| flag == "nr");
+        } else if line.starts_with("VmFlags:") {
             match runs.last_mut() {
-                _ if !unreserved || !current.candidate => {}
+                _ if !current.candidate => {}
                 Some(run) if run.end == current.start => {
                     run.end = current.end;
                     run.resident_kib += current.resident_kib;
@@ -92,9 +91,12 @@ fn heap_kib(smaps: &str, heap_bytes: u64) -> Option<u64> {
             current = mapping;
         }
     }
-    let large = runs.iter().filter(|run| run.end - run.start >= heap_bytes);
-    large.min_by_key(|run| run.end - run.start).map(|run| run.resident_kib)
+    let least = heap_bytes / 100 * HEAP_PERCENT;
+    runs.iter().find(|run| run.end - run.start >= least).map(|run| run.resident_kib)
 }
+
+/// HotSpot maps a part of the heap from its archive of classes.
+const HEAP_PERCENT: u64 = 95;
 
 /// One mapping of a process, as `smaps` has it.
 #[derive(Clone, Copy, Default)]
@@ -103,7 +105,7 @@ pub struct Mapping {
     pub start: u64,
     pub end: u64,
     resident_kib: u64,
-    /// Nameless, private and writable.
+    /// Nameless, private, and writable or only reserved.
     candidate: bool,
 }
 
@@ -113,9 +115,9 @@ impl Mapping {
         let mut fields = line.split_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;
         let hex = |text| u64::from_str_radix(text, 16).ok();
-        let writable = fields.next()? == "rw-p";
+        let is_data = ["rw-p", "---p"].contains(&fields.next()?);
         // Offset, device and inode follow, then the name if there is one.
-        let candidate = writable && fields.count() == 3;
+        let candidate = is_data && fields.count() == 3;
         Some(Mapping { start: hex(start)?, end: hex(end)?, resident_kib: 0, candidate })
     }
 }
@@ -138,10 +140,14 @@ VmFlags: rd ex mr nr
 Rss:                 100 kB
 Anonymous:        100 kB
 VmFlags: rd wr mr nr
-20000000-24000000 rw-p 00000000 00:00 0 
+20000000-23000000 ---p 00000000 00:00 0 
+Rss:                   0 kB
+Anonymous:          0 kB
+VmFlags: mr nr
+23000000-24000000 rw-p 00000000 00:00 0 
 Rss:                  20 kB
 Anonymous:         20 kB
-VmFlags: rd wr mr nr
+VmFlags: rd wr mr ac
 30000000-30100000 rw-p 00000000 00:00 0 
 Rss:                 512 kB
 Anonymous:        512 kB
@@ -159,7 +165,8 @@ VmFlags: rd wr mr nr
     #[test]
     fn the_heap_is_found_by_its_size() {
         assert_eq!(heap_kib(SMAPS, 0x1000_0000), Some(120));
-        assert_eq!(heap_kib(SMAPS, 0x1200_0000), Some(120));
+        assert_eq!(heap_kib(SMAPS, 0x1400_0000), Some(120));
+        assert_eq!(heap_kib(SMAPS, 0x1480_0000), Some(120));
         assert_eq!(heap_kib(SMAPS, 0x2000_0000), Some(700));
         assert_eq!(heap_kib(SMAPS, 0x5000_0000), None);
     }

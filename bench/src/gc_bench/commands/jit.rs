@@ -16,7 +16,7 @@ use crate::gc_bench::commands::comparison::{Comparison, Peer, Ratio, SuiteOption
 use crate::harness::process::{self, End};
 use crate::harness::sample::Sample;
 use crate::harness::scratch::Scratch;
-use crate::java::footprint;
+use crate::java::footprint::{self, Footprint};
 use crate::java::jdk;
 use crate::java::suite::parse;
 
@@ -159,8 +159,8 @@ impl Bench<'_> {
     fn hello(&self) -> io::Result<(Value, bool)> {
         let scratch = Scratch::new("bench-hello")?;
         let classes = self.compiled("HelloAndWait", &scratch)?;
-        let peers = [named("ours")?, named("xint")?];
-        let mut samples = [Sample::default(), Sample::default()];
+        let peers = [named("ours")?, named("xint")?, Peer::hotspot("HotSpot", &[])];
+        let mut samples = [(); 3].map(|()| Sample::default());
         let rounds = self.options.suite.rounds.max(HELLO_ROUNDS_MIN);
         for round in 0..rounds {
             for turn in 0..peers.len() {
@@ -178,18 +178,27 @@ impl Bench<'_> {
         }
         let heap_bytes = parse_bytes(&self.options.suite.heap)
             .ok_or_else(|| io::Error::other("--heap: must be a number with k, m or g"))?;
-        let mut command = self.comparison.command(&peers[0]);
-        command.arg("-cp").arg(&classes).arg("HelloAndWait");
-        let memory = footprint::of_waiting_program(command, heap_bytes as u64)?;
-        let [ours, interpreter] = &samples;
+        let memory_of = |peer: &Peer| {
+            let mut command = self.comparison.command(peer);
+            command.arg("-cp").arg(&classes).arg("HelloAndWait");
+            footprint::of_waiting_program(command, heap_bytes as u64)
+        };
+        let (memory, theirs) = (memory_of(&peers[0])?, memory_of(&peers[2])?);
+        let [ours, interpreter, hotspot] = &samples;
         println!("hello world, {rounds} times, ms\n  -Xint   {interpreter}\n  default {ours}");
-        println!("peak memory {} KiB, heap {} KiB of it", memory.peak_kib, memory.heap_kib);
+        println!("  HotSpot {hotspot}");
+        for (name, memory) in [("ours", memory), ("HotSpot", theirs)] {
+            let Footprint { peak_kib, heap_kib } = memory;
+            println!("peak memory, {name}: {peak_kib} KiB, heap {heap_kib} KiB of it");
+        }
         let in_time = judge("hello vs -Xint", ours.median() / interpreter.median(), HELLO_TARGET);
         let own_mib = memory.own_kib() as f64 / 1024.0;
         let in_memory = judge("memory of the VM itself in MiB", own_mib, MEMORY_TARGET_MIB);
         let report = json!({
             "ours_ms": ours.values(), "xint_ms": interpreter.values(),
+            "hotspot_ms": hotspot.values(),
             "peak_kib": memory.peak_kib, "heap_kib": memory.heap_kib,
+            "hotspot_peak_kib": theirs.peak_kib, "hotspot_heap_kib": theirs.heap_kib,
         });
         Ok((report, in_time && in_memory))
     }
