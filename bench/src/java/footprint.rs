@@ -70,8 +70,8 @@ fn of_process(pid: u32, heap_bytes: u64) -> io::Result<Footprint> {
     Ok(Footprint { peak_kib, heap_kib })
 }
 
-/// Resident memory of the heap: of the lowest addresses that are reserved for data without gaps and are about as many as
-/// the heap may have bytes. VMs place heaps low, so that references have 32 bits; a part may be a file's.
+/// Resident memory of the heap: of the lowest addresses that are reserved for data without gaps and are about as many
+/// as the heap may have bytes. VMs place heaps low, so that references have 32 bits; a part may be a file's.
 fn heap_kib(smaps: &str, heap_bytes: u64) -> Option<u64> {
     let mut runs: Vec<Mapping> = Vec::new();
     let mut current = Mapping::default();

@@ -11,8 +11,8 @@ use super::enter;
 use super::frame::Frame;
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::code::abi::{self, Arguments, STACK_MAX};
-use crate::runtime::code::body::{Place, Safepoint};
 use crate::runtime::code::installed::Installed;
+use crate::runtime::code::safepoints::{Place, Safepoint};
 use crate::runtime::{JResult, MethodRef};
 use classfile::BasicType;
 use gc::object::ObjectRef;
@@ -143,24 +143,29 @@ unsafe fn run<const STACK: usize>(
 #[derive(Clone, Copy)]
 pub struct CompiledFrame {
     pub code: &'static Installed,
-    pub safepoint: &'static Safepoint,
+    pub safepoint: Safepoint<'static>,
     fp: usize,
 }
 
 impl CompiledFrame {
+    /// How many methods the frame stands for.
+    pub fn place_count(&self) -> usize {
+        self.safepoint.place_count()
+    }
+
     /// The methods that the frame stands for, outermost first.
-    pub fn places(&self) -> &'static [Place] {
-        &self.safepoint.frames
+    pub fn place(&self, index: usize) -> Place {
+        self.safepoint.place(index)
     }
 
     /// The words that are roots.
     pub fn roots(&self) -> impl Iterator<Item = *mut u64> + '_ {
-        self.safepoint.roots.iter().map(|slot| self.root_slot(*slot))
+        self.safepoint.roots().iter().map(|slot| self.root_slot(*slot))
     }
 
     /// The objects that place number `index` of the frame has locked, outermost first.
     pub fn locked(&self, index: usize) -> impl DoubleEndedIterator<Item = ObjectRef> + '_ {
-        let of_place = self.safepoint.locks.iter().filter(move |(_, of)| *of as usize == index);
+        let of_place = self.safepoint.locks().iter().filter(move |(_, of)| *of as usize == index);
         // SAFETY: locks lie in live root slots of a frame that is on the stack.
         of_place.map(|(slot, _)| unsafe { *self.root_slot(*slot).cast::<ObjectRef>() })
     }

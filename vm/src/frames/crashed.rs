@@ -9,6 +9,7 @@ use super::enter;
 use super::frame::REPLACED;
 use crate::machine::JavaThread;
 use crate::runtime::MethodRef;
+use crate::runtime::code::safepoints::Safepoint;
 
 /// A frame. Valid as long as the process.
 #[derive(Clone, Copy)]
@@ -74,13 +75,11 @@ fn walk_code(
         let Some(code) = t.vm.jit.cache.try_find(pc + usize::from(!is_return)) else { return };
         let offset = (pc - code.start) as u32;
         let body = &code.body;
-        let at = body.safepoints.binary_search_by_key(&offset, |point| point.return_offset);
-        let places = at.map_or(&[][..], |at| &body.safepoints[at].frames);
-        let (outer, inlined) = match places.split_first() {
-            Some((outer, inlined)) => (Some(outer.bci), inlined),
-            None => (None, &[][..]),
-        };
-        for place in inlined.iter().rev() {
+        let safepoint = body.safepoints.at(offset);
+        let places = safepoint.map_or(0, Safepoint::place_count);
+        let place = |index| safepoint.filter(|_| index < places).map(|found| found.place(index));
+        let outer = place(0).map(|place| place.bci);
+        for place in (1..places).rev().filter_map(place) {
             visit(CrashedFrame { method: place.method, bci: Some(place.bci), kind: Kind::Inlined });
         }
         let kind = Kind::Compiled { id: code.id, start: code.start, pc };

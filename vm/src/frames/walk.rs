@@ -31,7 +31,7 @@ pub fn frames(t: &JavaThread) -> impl Iterator<Item = Visited<'_>> {
                 compiled = None;
             }
             if walk.caller_frame() == Some(interpreted.at) {
-                compiled = walk.step().map(|frame| (frame, frame.places().len()));
+                compiled = walk.step().map(|frame| (frame, frame.place_count()));
                 continue;
             }
             let (frame, _) = interpreted.next()?;
@@ -77,7 +77,7 @@ impl<'t> Visited<'t> {
     pub fn method(&self) -> MethodRef {
         match self {
             Visited::Frame { frame } => frame.method,
-            Visited::Compiled { frame, index } => frame.places()[*index].method,
+            Visited::Compiled { frame, index } => frame.place(*index).method,
         }
     }
 
@@ -85,7 +85,7 @@ impl<'t> Visited<'t> {
     pub fn bci(&self) -> Option<u16> {
         match self {
             Visited::Frame { frame } => frame.bci(),
-            Visited::Compiled { frame, index } => Some(frame.places()[*index].bci),
+            Visited::Compiled { frame, index } => Some(frame.place(*index).bci),
         }
     }
 

@@ -57,7 +57,7 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             let counter =
                 if task.osr_bci.is_none() { &statistics.methods } else { &statistics.loops };
             counter.fetch_add(1, Ordering::Relaxed);
-            statistics.code_bytes.fetch_add(installed.body.code.len() as u64, Ordering::Relaxed);
+            statistics.code_bytes.fetch_add(installed.bytes as u64, Ordering::Relaxed);
             publish(vm, installed);
         }
         Err(NoRoom::NoMemory) => give_up(vm, task),

@@ -13,8 +13,8 @@ use crate::frames::frame::{DROPS_RESULT, ENTRY, FRAME_SLOTS, Frame, LOCKED, REPL
 use crate::interpreter::{fault, monitors, run, unwind};
 use crate::machine::JavaThread;
 use crate::monitors::monitor;
-use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
 use crate::runtime::code::quick;
+use crate::runtime::code::side_exits::{ExitFrame, Reason, SideExit, Word};
 use crate::runtime::{MethodRef, Throw};
 use classfile::BasicType;
 use classfile::bytecode::op;
@@ -34,7 +34,8 @@ pub unsafe extern "C" fn exit(t: &JavaThread, exit: &SideExit, area: *const u64)
     // SAFETY: the code that has called filled the area for this exit; the frames are made of the state of verified
     // code.
     unsafe {
-        let frames = Frames { t, exit, area };
+        let states = code.body.exits.frames(exit).collect();
+        let frames = Frames { t, exit, states, area };
         if code.body.osr_bci.is_some() {
             match frames.give_back() {
                 Some(_) => t.jit.has_left_loop.set(true),
@@ -61,6 +62,8 @@ pub unsafe extern "C" fn exit(t: &JavaThread, exit: &SideExit, area: *const u64)
 struct Frames<'a> {
     t: &'a JavaThread,
     exit: &'a SideExit,
+    /// Outermost first.
+    states: Vec<ExitFrame<'a>>,
     area: *const u64,
 }
 
@@ -73,10 +76,10 @@ impl Frames<'_> {
         let top = self.t.top_frame.get();
         // SAFETY: the top frame is this thread's and has its `sp` saved.
         let base = if top.is_null() { self.t.java_stack.base() } else { unsafe { (*top).sp } };
-        if !self.fit(base, &self.exit.frames) {
+        if !self.fit(base, &self.states) {
             return None;
         }
-        let (outermost, inner) = self.exit.frames.split_first().expect("an exit has frames");
+        let (outermost, inner) = self.states.split_first().expect("an exit has frames");
         // SAFETY: there is room.
         unsafe {
             let frame = self.push_frame(outermost, base, top);
@@ -92,24 +95,24 @@ impl Frames<'_> {
     /// As `push`; the code was entered from the top frame.
     unsafe fn give_back(&self) -> Option<*mut Frame> {
         let frame = self.t.top_frame.get();
-        let (outermost, inner) = self.exit.frames.split_first().expect("an exit has frames");
+        let (outermost, inner) = self.states.split_first().expect("an exit has frames");
         // SAFETY: the top frame is this thread's.
         unsafe {
-            assert!((*frame).flags & REPLACED != 0 && (*frame).method == outermost.method);
-            if !self.fit((*frame).stack_base().add(outermost.stack.len()), inner) {
+            assert!((*frame).flags & REPLACED != 0 && (*frame).method == outermost.method());
+            if !self.fit((*frame).stack_base().add(outermost.stack().len()), inner) {
                 return None;
             }
             // The frame has kept the objects that the method has locked.
-            assert!(outermost.method_lock.is_none(), "a lock taken before the loop");
+            assert!(outermost.method_lock().is_none(), "a lock taken before the loop");
             (*frame).flags &= !REPLACED;
             self.fill(frame, outermost);
             Some(self.push_inner(frame, outermost, inner))
         }
     }
 
-    fn fit(&self, base: *mut u64, frames: &[ExitFrame]) -> bool {
-        let slots = |frame: &ExitFrame| {
-            let method = frame.method;
+    fn fit(&self, base: *mut u64, frames: &[ExitFrame<'_>]) -> bool {
+        let slots = |frame: &ExitFrame<'_>| {
+            let method = frame.method();
             method.max_locals as usize + FRAME_SLOTS + method.max_stack as usize + 2
         };
         base.wrapping_add(frames.iter().map(slots).sum()) <= self.t.java_stack.limit()
@@ -120,17 +123,17 @@ impl Frames<'_> {
     unsafe fn push_inner(
         &self,
         frame: *mut Frame,
-        state: &ExitFrame,
-        inner: &[ExitFrame],
+        state: &ExitFrame<'_>,
+        inner: &[ExitFrame<'_>],
     ) -> *mut Frame {
         let (mut caller, mut caller_state) = (frame, state);
         for state in inner {
             // SAFETY: by the contract; frames that were just made.
             unsafe {
                 let frame = self.push_frame(state, (*caller).sp, caller);
-                (*frame).resume = call_length(caller_state.method, caller_state.bci);
-                if state.method.return_type != BasicType::Void
-                    && wants_no_result(caller_state.method, caller_state.bci)
+                (*frame).resume = call_length(caller_state.method(), caller_state.bci());
+                if state.method().return_type != BasicType::Void
+                    && wants_no_result(caller_state.method(), caller_state.bci())
                 {
                     (*frame).flags |= DROPS_RESULT;
                 }
@@ -145,17 +148,17 @@ impl Frames<'_> {
     /// From `locals` on there is room for the frame.
     unsafe fn push_frame(
         &self,
-        state: &ExitFrame,
+        state: &ExitFrame<'_>,
         locals: *mut u64,
         previous: *mut Frame,
     ) -> *mut Frame {
-        let method = state.method;
+        let method = state.method();
         if quick::code_of(method).is_null() {
             quick::prepare(method);
         }
         let pc = quick::code_of(method);
         let frame = locals.wrapping_add(method.max_locals as usize).cast::<Frame>();
-        let lock = state.method_lock.map(|word| self.reference(word));
+        let lock = state.method_lock().map(|word| self.reference(word));
         // SAFETY: by the contract; the method is prepared.
         unsafe {
             frame.write(Frame {
@@ -178,25 +181,25 @@ impl Frames<'_> {
     ///
     /// # Safety
     /// `frame` is one of the state's method, with room for its operands.
-    unsafe fn fill(&self, frame: *mut Frame, state: &ExitFrame) {
-        let method = state.method;
-        assert!(state.locals.len() <= method.max_locals as usize, "locals of {method:?}");
-        assert!(state.stack.len() <= method.max_stack as usize + 2, "operands of {method:?}");
+    unsafe fn fill(&self, frame: *mut Frame, state: &ExitFrame<'_>) {
+        let method = state.method();
+        assert!(state.locals().len() <= method.max_locals as usize, "locals of {method:?}");
+        assert!(state.stack().len() <= method.max_stack as usize + 2, "operands of {method:?}");
         // SAFETY: by the contract; the area has the words that the exit names.
         unsafe {
             let (locals, stack) = ((*frame).locals, (*frame).stack_base());
-            for slot in 0..method.max_locals as usize {
-                let word = state.locals.get(slot).copied().unwrap_or(Word::Dead);
+            let all = state.locals().chain(std::iter::repeat(Word::Dead));
+            for (slot, word) in all.take(method.max_locals as usize).enumerate() {
                 *locals.add(slot) = self.value(word);
             }
-            for (slot, word) in state.stack.iter().enumerate() {
-                *stack.add(slot) = self.value(*word);
+            for (slot, word) in state.stack().enumerate() {
+                *stack.add(slot) = self.value(word);
             }
-            (*frame).sp = stack.add(state.stack.len());
-            (*frame).pc = quick::code_of(method).add(state.bci as usize);
+            (*frame).sp = stack.add(state.stack().len());
+            (*frame).pc = quick::code_of(method).add(state.bci() as usize);
         }
-        for word in &state.locks {
-            monitors::adopt(self.t, frame, self.reference(*word));
+        for word in state.locks() {
+            monitors::adopt(self.t, frame, self.reference(word));
         }
     }
 
@@ -206,12 +209,12 @@ impl Frames<'_> {
     fn overflow(&self) {
         let t = self.t;
         let _scope = t.scope();
-        let frames = self.exit.frames.iter();
-        let words = frames.flat_map(|frame| frame.method_lock.iter().chain(&frame.locks));
-        let locks: Vec<_> = words.map(|word| t.root(self.reference(*word))).collect();
-        let may_catch = |frame: &ExitFrame| unwind::may_catch(t, frame.method, frame.bci);
+        let frames = self.states.iter();
+        let words = frames.flat_map(|frame| frame.method_lock().into_iter().chain(frame.locks()));
+        let locks: Vec<_> = words.map(|word| t.root(self.reference(word))).collect();
+        let may_catch = |frame: &ExitFrame<'_>| unwind::may_catch(t, frame.method(), frame.bci());
         let goes_on =
-            matches!(self.exit.reason, Reason::Pending) && !self.exit.frames.iter().any(may_catch);
+            matches!(self.exit.reason, Reason::Pending) && !self.states.iter().any(may_catch);
         let thrown: Throw = if goes_on {
             Throw::PENDING
         } else {

@@ -43,10 +43,10 @@
 //! # Safepoints
 //!
 //! Calls that may reach a safepoint (Java calls, and helpers but leaf ones) store the live references of all inlined
-//! frames to the frame's *root slots*, an explicit stack slot of the function, and load them again afterwards; no
-//! other word of a compiled frame is ever a root. The return address names a
-//! [`Safepoint`](crate::runtime::code::body::Safepoint), which says which root slots are live and which methods at
-//! which bcis the frame stands for. Barrier slow paths reach no safepoint and need none of this.
+//! frames to the frame's *root slots*, an explicit stack slot of the function, and load them again afterwards; no other
+//! word of a compiled frame is ever a root. The return address names a
+//! [`Safepoint`](crate::runtime::code::safepoints::Safepoint), which says which root slots are live and which methods
+//! at which bcis the frame stands for. Barrier slow paths reach no safepoint and need none of this.
 //!
 //! # Invariants
 //!
@@ -162,7 +162,7 @@ impl Jit {
     fn retire(&self, vm: &'static Vm, code: &'static crate::runtime::code::installed::Installed) {
         let mut retired = self.retired.lock();
         retired.push(code);
-        let bytes: usize = retired.iter().map(|body| body.body.code.len()).sum();
+        let bytes: usize = retired.iter().map(|body| body.bytes).sum();
         drop(retired);
         if bytes > RETIRED_BYTES_MAX {
             self.queue.sweep(vm);

@@ -8,7 +8,7 @@ pub fn write(vm: &Vm) -> std::io::Result<()> {
     let mut text = String::new();
     for installed in vm.jit.cache.bodies() {
         let body = &installed.body;
-        let (start, length) = (installed.start, body.code.len());
+        let (start, length) = (installed.start, installed.bytes);
         let name = format!("{}::{}", body.method.holder.java_name(), body.method.name());
         let at = body.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
         let _ = writeln!(text, "{start:x} {length:x} {name}{at}");

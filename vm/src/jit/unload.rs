@@ -67,7 +67,7 @@ fn is_gone(vm: &Vm, klass: KlassId) -> bool {
 /// gone.
 fn forget_receivers(vm: &Vm, installed: &Installed) {
     let body = &installed.body;
-    let inlined = body.exits.iter().flat_map(|exit| exit.frames.iter().map(|frame| frame.method));
+    let inlined = body.exits.methods().iter().copied();
     let mut methods: Vec<MethodRef> = Vec::new();
     for method in std::iter::once(body.method).chain(inlined) {
         if !is_dead(method.holder) && !methods.contains(&method) {

@@ -3,7 +3,7 @@
 use super::instructions::Next;
 use super::{Kind, Translator};
 use crate::jit::helpers;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use crate::runtime::headers::array_base;
 use crate::runtime::{Klass, KlassKind, KlassRef};
 use classfile::BasicType;

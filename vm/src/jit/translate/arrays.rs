@@ -3,7 +3,7 @@
 use super::{Kind, Translator};
 use crate::jit::helpers;
 use crate::runtime::Klass;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use crate::runtime::headers::array_base;
 use classfile::BasicType;
 use classfile::bytecode::op;

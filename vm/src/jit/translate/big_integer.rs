@@ -2,7 +2,7 @@
 
 use super::{Kind, Translator};
 use crate::jit::helpers;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 

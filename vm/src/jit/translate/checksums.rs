@@ -4,7 +4,7 @@ use super::{Kind, Translator};
 use crate::jit::checksums::{self, Checksum};
 use crate::jit::helpers;
 use crate::runtime::MethodRef;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl Translator<'_> {

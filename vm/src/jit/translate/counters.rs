@@ -6,7 +6,8 @@
 
 use super::Translator;
 use crate::jit::{helpers, policy};
-use crate::runtime::code::body::{Reason, Tier};
+use crate::runtime::code::body::Tier;
+use crate::runtime::code::side_exits::Reason;
 use crate::runtime::{Method, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};

@@ -6,24 +6,19 @@
 //! that of one that may have moved objects, for the state's references are then out of date.
 
 use super::scope::Scope;
-use super::{Kind, Operand, Translator};
+use super::{Kind, NotCompiled, Operand, Translator};
 use crate::jit::helpers;
-use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
+use crate::runtime::code::side_exits::{NewFrame, NewSideExits, Reason, SideExit, SideExits, Word};
 use crate::runtime::{Field, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlagsData, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU32;
-
-/// Boxed: code holds their addresses.
-#[allow(clippy::vec_box)]
-pub(super) type Made = Vec<Box<SideExit>>;
 
 /// Exits of one function.
 #[derive(Default)]
 pub(super) struct Exits {
-    pub made: Made,
+    new: NewSideExits,
     unfilled: Vec<Unfilled>,
     state: Option<State>,
     /// Operands of the innermost scope before the present instruction, while that may still be executed again.
@@ -33,7 +28,8 @@ pub(super) struct Exits {
 /// A block that is to be filled at the end.
 struct Unfilled {
     block: Block,
-    exit: *const SideExit,
+    /// Index of the exit.
+    exit: usize,
     stores: Vec<Source>,
 }
 
@@ -261,9 +257,9 @@ impl Translator<'_> {
                 }) as u16)
             }
         };
-        let frames: Box<[ExitFrame]> = frames
+        let frames: Vec<NewFrame> = frames
             .iter()
-            .map(|frame| ExitFrame {
+            .map(|frame| NewFrame {
                 method: frame.method,
                 bci: frame.bci,
                 locals: frame.locals.iter().map(|source| word(*source)).collect(),
@@ -273,14 +269,15 @@ impl Translator<'_> {
             })
             .collect();
         self.exit_words = self.exit_words.max(stores.len());
-        let exit = Box::new(SideExit { reason, frames, taken: AtomicU32::new(0) });
-        self.exits.unfilled.push(Unfilled { block, exit: &*exit, stores });
-        self.exits.made.push(exit);
+        let exit = self.exits.new.add(reason, frames);
+        self.exits.unfilled.push(Unfilled { block, exit, stores });
         block
     }
 
     /// Fills all exit blocks. The last step of a function's translation.
-    pub(super) fn emit_exits(&mut self) {
+    pub(super) fn emit_exits(&mut self) -> Result<SideExits, NotCompiled> {
+        let new = std::mem::take(&mut self.exits.new);
+        let exits = new.pack().ok_or_else(|| NotCompiled::Refused("too many values".into()))?;
         for unfilled in std::mem::take(&mut self.exits.unfilled) {
             self.b.switch_to_block(unfilled.block);
             self.b.seal_block(unfilled.block);
@@ -295,13 +292,14 @@ impl Translator<'_> {
                 };
                 self.b.ins().stack_store(types::I64, value, self.exit_area, 8 * index as i32);
             }
-            self.call_exit(unfilled.exit);
+            self.call_exit(exits.address(unfilled.exit));
         }
         if let Some(block) = self.give_up {
             self.continue_in(block);
             let zero: Option<Value> = Kind::of(self.method.return_type).map(|kind| self.zero(kind));
             self.b.ins().return_(zero.as_slice());
         }
+        Ok(exits)
     }
 
     /// Calls the runtime, which finishes the method, and returns its result.

@@ -5,7 +5,7 @@ use super::facts::Fact;
 use super::flow::BasicBlock;
 use super::{Kind, NotCompiled, Operand, Translator};
 use crate::jit::helpers;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use classfile::bytecode::{Instruction, op};
 use classfile::{BasicType, CpEntry};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -443,7 +443,7 @@ impl Translator<'_> {
         self.b.ins().brif(overflow, fail, &[], go_on, &[]);
         self.continue_in(fail);
         let thread = self.thread();
-        let place = crate::runtime::code::body::Place { method: self.method, bci: 0 };
+        let place = crate::runtime::code::safepoints::Place { method: self.method, bci: 0 };
         let location = self.new_safepoint(Vec::new(), vec![place], Vec::new());
         self.b.set_srcloc(location);
         let convention = cranelift_codegen::isa::CallConv::SystemV;

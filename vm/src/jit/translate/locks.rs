@@ -8,7 +8,7 @@ use super::{Kind, NotCompiled, Translator};
 use crate::jit::helpers;
 use crate::monitors::lock_stack::LockStack;
 use crate::monitors::lock_word;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::CallConv;

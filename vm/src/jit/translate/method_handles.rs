@@ -12,7 +12,7 @@ use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
 use crate::jit::helpers;
 use crate::runtime::MethodRef;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use crate::runtime::method::Intrinsic;
 use classfile::bytecode::Instruction;
 use classfile::{BasicType, MethodDescriptor};

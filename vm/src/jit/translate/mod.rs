@@ -50,7 +50,9 @@ mod var_handles;
 
 use crate::jit::queue::Task;
 use crate::machine::Vm;
-use crate::runtime::code::body::{Body, InlineCache, Safepoint, Tier};
+use crate::runtime::code::body::{Body, InlineCache, Tier};
+use crate::runtime::code::safepoints::{NewSafepoint, Safepoints};
+use crate::runtime::code::side_exits::SideExits;
 use crate::runtime::{ClassHolder, MethodRef};
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
@@ -135,7 +137,7 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
     let mut translator = Translator::new(vm, builder, task);
     translator.function(flow)?;
-    let finished = translator.finish();
+    let finished = translator.finish()?;
     remove_unused(&mut context.func, &finished.findings);
     let mut control = ControlPlane::default();
     let is_shown = super::policy::is_any(&vm.options.jit.shown, method);
@@ -190,10 +192,10 @@ fn link_to_itself(code: &mut [u8], relocation: &FinalizedMachReloc) -> Result<()
 /// Gives safepoints, numbered by source locations from 1, their return offsets.
 fn locate(
     buffer: &cranelift_codegen::MachBufferFinalized<cranelift_codegen::Final>,
-    mut safepoints: Vec<Safepoint>,
-) -> Box<[Safepoint]> {
+    mut safepoints: Vec<NewSafepoint>,
+) -> Safepoints {
     let locations = buffer.get_srclocs_sorted();
-    let mut found: Vec<Safepoint> = Vec::new();
+    let mut found: Vec<NewSafepoint> = Vec::new();
     for site in buffer.call_sites() {
         let at = site.ret_addr - 1;
         let after = locations.partition_point(|location| location.start <= at);
@@ -204,15 +206,14 @@ fn locate(
         let safepoint = &mut safepoints[location.loc.bits() as usize - 1];
         assert_eq!(safepoint.return_offset, 0, "two calls of one safepoint");
         safepoint.return_offset = site.ret_addr;
-        found.push(Safepoint {
+        found.push(NewSafepoint {
             return_offset: site.ret_addr,
             roots: std::mem::take(&mut safepoint.roots),
-            frames: std::mem::take(&mut safepoint.frames),
+            places: std::mem::take(&mut safepoint.places),
             locks: std::mem::take(&mut safepoint.locks),
         });
     }
-    found.sort_by_key(|safepoint| safepoint.return_offset);
-    found.into_boxed_slice()
+    Safepoints::pack(found)
 }
 
 /// Source location of instructions that are no safepoints.
@@ -236,7 +237,7 @@ struct Translator<'f> {
     root_slots: StackSlot,
     exit_area: StackSlot,
     exit_words: usize,
-    safepoints: Vec<Safepoint>,
+    safepoints: Vec<NewSafepoint>,
     exits: exits::Exits,
     cells: Cells,
     unresolved: u32,
@@ -270,8 +271,8 @@ type Cells = Vec<Box<InlineCache>>;
 /// The results of a translation other than the function.
 struct Finished {
     roots: StackSlot,
-    safepoints: Vec<Safepoint>,
-    exits: exits::Made,
+    safepoints: Vec<NewSafepoint>,
+    exits: SideExits,
     cells: Cells,
     unresolved: u32,
     holders: Box<[&'static ClassHolder]>,
@@ -748,22 +749,22 @@ impl<'f> Translator<'f> {
     }
 
     /// Ends the function: exits, stack slots.
-    fn finish(mut self) -> Finished {
-        self.emit_exits();
+    fn finish(mut self) -> Result<Finished, NotCompiled> {
+        let exits = self.emit_exits()?;
         let func = &mut self.b.func;
         func.sized_stack_slots[self.root_slots].size = 8 * u32::from(self.roots.count.max(1));
         func.sized_stack_slots[self.exit_area].size = 8 * self.exit_words.max(1) as u32;
         let isa = isa::host();
         self.b.finalize(isa.frontend_config());
-        Finished {
+        Ok(Finished {
             roots: self.root_slots,
             safepoints: self.safepoints,
-            exits: self.exits.made,
+            exits,
             cells: self.cells,
             unresolved: self.unresolved,
             holders: self.holders.into(),
             findings: self.findings,
-        }
+        })
     }
 }
 

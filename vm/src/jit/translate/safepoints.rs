@@ -1,7 +1,7 @@
 //! References across calls that may move objects.
 
 use super::{Kind, LEAF, Operand, Translator};
-use crate::runtime::code::body::{Place, Safepoint};
+use crate::runtime::code::safepoints::{NewSafepoint, Place};
 use classfile::bytecode::Instruction;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
 use cranelift_frontend::Variable;
@@ -191,7 +191,7 @@ impl Translator<'_> {
     fn describe(&mut self, live: &Live, slots: &[(u16, bool)]) -> SourceLoc {
         let mut roots: Vec<u16> = slots.iter().map(|(slot, _)| *slot).collect();
         roots.sort_unstable();
-        let frames = self
+        let places = self
             .scopes
             .iter()
             .map(|scope| Place { method: scope.method, bci: scope.bci })
@@ -205,22 +205,17 @@ impl Translator<'_> {
                 locks.extend(found.map(|(_, index)| (slots[*index].0, at as u16)));
             }
         }
-        self.new_safepoint(roots, frames, locks)
+        self.new_safepoint(roots, places, locks)
     }
 
     /// The source location that numbers a safepoint.
     pub(super) fn new_safepoint(
         &mut self,
         roots: Vec<u16>,
-        frames: Vec<Place>,
+        places: Vec<Place>,
         locks: Vec<(u16, u16)>,
     ) -> SourceLoc {
-        self.safepoints.push(Safepoint {
-            return_offset: 0,
-            roots: roots.into(),
-            frames: frames.into(),
-            locks: locks.into(),
-        });
+        self.safepoints.push(NewSafepoint { return_offset: 0, roots, places, locks });
         SourceLoc::new(self.safepoints.len() as u32)
     }
 

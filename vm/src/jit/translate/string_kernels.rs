@@ -3,7 +3,7 @@
 use super::{Kind, Translator, kinds_of};
 use crate::jit::string_kernels::{self as kernels, LEFT};
 use crate::runtime::MethodRef;
-use crate::runtime::code::body::Reason;
+use crate::runtime::code::side_exits::Reason;
 use crate::runtime::headers::array_base;
 use classfile::BasicType;
 use cranelift_codegen::ir::condcodes::IntCC;

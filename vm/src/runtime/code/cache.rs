@@ -67,21 +67,24 @@ impl CodeCache {
     }
 
     /// Puts a body in its place. No method calls it yet.
-    pub fn install(&self, body: Body) -> Result<&'static Installed, NoRoom> {
+    pub fn install(&self, mut body: Body) -> Result<&'static Installed, NoRoom> {
         let memory = self.memory.get_or_init(|| Memory::map(self.bytes));
         let memory = memory.as_ref().ok_or(NoRoom::NoMemory)?;
-        let length = body.code.len().next_multiple_of(ALIGNMENT);
+        let bytes = body.code.len();
+        let length = bytes.next_multiple_of(ALIGNMENT);
         let offset = self.space.lock().take(length).ok_or(NoRoom::Full)?;
         // SAFETY: the stretch was free and is ours now; the code fits.
         unsafe {
             let to = memory.writable.add(offset);
-            std::ptr::copy_nonoverlapping(body.code.as_ptr(), to, body.code.len());
+            std::ptr::copy_nonoverlapping(body.code.as_ptr(), to, bytes);
         }
+        body.code = Vec::new();
         self.used.fetch_add(length, Ordering::Relaxed);
         let installed: &'static Installed = Box::leak(Box::new(Installed {
             body,
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             start: memory.executable as usize + offset,
+            bytes,
             next: AtomicPtr::new(std::ptr::null_mut()),
         }));
         let mut bodies = self.bodies.write();
@@ -124,7 +127,7 @@ impl CodeCache {
     unsafe fn free(&self, installed: &'static Installed) {
         let memory = self.memory.get().and_then(Option::as_ref).expect("a body was installed");
         let offset = installed.start - memory.executable as usize;
-        let length = installed.body.code.len().next_multiple_of(ALIGNMENT);
+        let length = installed.bytes.next_multiple_of(ALIGNMENT);
         // SAFETY: the stretch belongs to the body until it is given back below. Stray calls trap (int3).
         unsafe { std::ptr::write_bytes(memory.writable.add(offset), 0xcc, length) };
         // SAFETY: `install` leaked the box; by the contract this is the last reference.

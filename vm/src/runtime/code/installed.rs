@@ -1,6 +1,7 @@
 //! Compiled code in its place.
 
-use super::body::{Body, Safepoint};
+use super::body::Body;
+use super::safepoints::Safepoint;
 use std::sync::atomic::AtomicPtr;
 
 /// A body whose code is in the cache.
@@ -10,13 +11,15 @@ pub struct Installed {
     pub id: u32,
     /// Address of the first instruction.
     pub start: usize,
+    /// Of code.
+    pub bytes: usize,
     /// The next one in the method's list of bodies entered at loops.
     pub next: AtomicPtr<Installed>,
 }
 
 impl Installed {
     pub fn end(&self) -> usize {
-        self.start + self.body.code.len()
+        self.start + self.bytes
     }
 
     /// Whether a call in the code returns to this address; a call may be the last instruction.
@@ -25,11 +28,9 @@ impl Installed {
     }
 
     /// The description of the call that returns to `pc`.
-    pub fn safepoint(&self, pc: usize) -> &Safepoint {
+    pub fn safepoint(&self, pc: usize) -> Safepoint<'_> {
         let offset = (pc - self.start) as u32;
-        let safepoints = &self.body.safepoints;
-        let found = safepoints.binary_search_by_key(&offset, |safepoint| safepoint.return_offset);
-        let method = self.body.method;
-        &safepoints[found.unwrap_or_else(|_| panic!("no safepoint at {offset} of {method:?}"))]
+        let found = self.body.safepoints.at(offset);
+        found.unwrap_or_else(|| panic!("no safepoint at {offset} of {:?}", self.body.method))
     }
 }

@@ -8,3 +8,5 @@ pub mod elementary;
 pub mod entry;
 pub mod installed;
 pub mod quick;
+pub mod safepoints;
+pub mod side_exits;
