@@ -150,12 +150,12 @@ pub struct CompiledFrame {
 impl CompiledFrame {
     /// How many methods the frame stands for.
     pub fn place_count(&self) -> usize {
-        self.safepoint.place_count()
+        self.safepoint.places().len()
     }
 
     /// The methods that the frame stands for, outermost first.
     pub fn place(&self, index: usize) -> Place {
-        self.safepoint.place(index)
+        self.safepoint.places().nth(index).expect("a place of the frame")
     }
 
     /// The words that are roots.

@@ -76,10 +76,9 @@ fn walk_code(
         let offset = (pc - code.start) as u32;
         let body = &code.body;
         let safepoint = body.safepoints.at(offset);
-        let places = safepoint.map_or(0, Safepoint::place_count);
-        let place = |index| safepoint.filter(|_| index < places).map(|found| found.place(index));
-        let outer = place(0).map(|place| place.bci);
-        for place in (1..places).rev().filter_map(place) {
+        let mut places = safepoint.into_iter().flat_map(Safepoint::places);
+        let outer = places.next().map(|place| place.bci);
+        for place in places.rev() {
             visit(CrashedFrame { method: place.method, bci: Some(place.bci), kind: Kind::Inlined });
         }
         let kind = Kind::Compiled { id: code.id, start: code.start, pc };

@@ -30,6 +30,9 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
     let result = translate(vm, task);
     let took = started.elapsed().as_nanos() as u64;
     statistics.total_ns.fetch_add(took, Ordering::Relaxed);
+    // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it
+    // names do not die in between. Nor does code go that the method has.
+    let _publishing = vm.jit.publishing.lock();
     let body = match result {
         Ok(body) => body,
         Err(reason) => {
@@ -37,14 +40,10 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             if vm.options.jit.print {
                 print(vm, task, 0, is_blocking, &format!("   COMPILE SKIPPED: {reason}"));
             }
-            let _publishing = vm.jit.publishing.lock();
             give_up(vm, task);
             return;
         }
     };
-    // Held from before the body is in the cache: a sweep would take it for an unreachable one, and classes that it
-    // names do not die in between.
-    let _publishing = vm.jit.publishing.lock();
     if body.names_dead() {
         try_later(vm, task);
         return;
@@ -80,7 +79,7 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
             jit.remove_loop(old);
             retire(vm, old);
         }
-        if is_counted(vm, installed) {
+        if is_last(vm, installed) {
             jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
         }
         jit.set_loop_state(State::Interpreted);
@@ -89,18 +88,17 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
     if quick::code_of(method).is_null() {
         quick::prepare(method);
     }
-    if installed.body.tier == Tier::Quick {
+    if !is_last(vm, installed) {
         jit.countdown.store(policy::second_countdown(vm, method), Ordering::Relaxed);
     }
     let old = jit.compiled.swap(installed.start as *mut u8, Ordering::AcqRel);
     entry::set_compiled(method);
-    if is_counted(vm, installed) {
+    if is_last(vm, installed) {
         jit.compilations.fetch_add(1, Ordering::Relaxed);
     }
     jit.set_state(State::Compiled);
     if old != stubs::call_interpreter as *const () as *mut u8 {
-        // One byte behind the start, as a return address would be.
-        let old = vm.jit.cache.find(old as usize + 1).expect("code stays while it is called");
+        let old = vm.jit.cache.at(old as usize).expect("code stays while it is called");
         retire(vm, old);
     }
 }
@@ -120,7 +118,7 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     let method = installed.body.method;
     let jit = &method.jit;
     if installed.body.osr_bci.is_some() {
-        if jit.remove_loop(installed) && is_counted(vm, installed) {
+        if jit.remove_loop(installed) && is_last(vm, installed) {
             uncount(&jit.osr_compilations);
         }
     } else if is_current(installed) {
@@ -128,16 +126,16 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
         jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
         jit.countdown.store(vm.jit.countdown(vm, method), Ordering::Relaxed);
         jit.change_state(State::Compiled, State::Interpreted);
-        if is_counted(vm, installed) {
+        if is_last(vm, installed) {
             uncount(&jit.compilations);
         }
     }
 }
 
-/// Whether code counts among its method's compilations, of which there are only a few: quick code does not if other
-/// code is to follow anyway.
-fn is_counted(vm: &Vm, installed: &Installed) -> bool {
-    installed.body.tier == Tier::Full || !vm.options.jit.has_second_tier()
+/// Whether no other code is to follow anyway. Only then it counts among its method's compilations, of which there are a
+/// few at most.
+fn is_last(vm: &Vm, installed: &Installed) -> bool {
+    installed.body.tier == policy::last_tier(vm)
 }
 
 /// Not below 0, where the counter has wrapped.
@@ -207,8 +205,8 @@ fn print(vm: &Vm, task: Task, id: u32, is_blocking: bool, message: &str) {
     let at = task.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
     let level = match task.tier {
         Tier::Full => 4,
-        Tier::Quick if vm.options.jit.has_second_tier() => 3,
-        Tier::Quick => 1,
+        Tier::Quick if policy::last_tier(vm) == Tier::Quick => 1,
+        Tier::Quick => 3,
     };
     base::print(format_args!(
         "{:7} {id:4} {marks} {level}       {}::{}{at} ({} bytes){message}",

@@ -58,16 +58,15 @@ impl Jit {
 pub fn first_tier(vm: &Vm, method: &Method) -> Tier {
     let options = &vm.options.jit;
     let is_quick = match options.stress {
-        _ if !options.is_tiered => false,
-        _ if !options.has_second_tier() => true,
+        _ if !options.has_second_tier() => return last_tier(vm),
         Some(seed) => random(seed, method, 4).is_multiple_of(2),
         None => !options.compiles_everything,
     };
     if is_quick { Tier::Quick } else { Tier::Full }
 }
 
-/// How code is made for what has code.
-fn last_tier(vm: &Vm) -> Tier {
+/// How code is made for what has code. Code of this tier is not replaced by better code.
+pub fn last_tier(vm: &Vm) -> Tier {
     let options = &vm.options.jit;
     if options.is_tiered && !options.has_second_tier() { Tier::Quick } else { Tier::Full }
 }
@@ -162,8 +161,7 @@ pub fn request(t: &JavaThread, method: MethodRef) {
         t.vm.jit.queue.submit(t.vm, Task { method, osr_bci: None, tier: last_tier(t.vm) });
         return;
     }
-    // One byte behind the start, as a return address would be.
-    let code = t.vm.jit.cache.find(jit.compiled.load(Ordering::Acquire) as usize + 1);
+    let code = t.vm.jit.cache.at(jit.compiled.load(Ordering::Acquire) as usize);
     if code.is_some_and(|code| code.body.tier != last_tier(t.vm)) {
         compile_again(t, method);
     }

@@ -1,6 +1,6 @@
 //! What tests ask of the compiler, by the [`whitebox`](crate::whitebox).
 
-use super::{compile, policy, stubs};
+use super::{compile, policy};
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::MethodRef;
 use crate::runtime::code::compiled::State;
@@ -50,10 +50,7 @@ fn change(list: &RwLock<Vec<MethodRef>>, method: MethodRef, is_in: bool) -> bool
 pub fn is_compiled(vm: &Vm, method: MethodRef, is_loop: bool) -> bool {
     match is_loop {
         true => loop_bci(vm, method).is_some(),
-        false => {
-            let interpreter = stubs::call_interpreter as *const () as *mut u8;
-            method.jit.compiled.load(Ordering::Acquire) != interpreter
-        }
+        false => compile::has_code(method),
     }
 }
 

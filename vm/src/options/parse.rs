@@ -582,6 +582,9 @@ mod tests {
         let none = parse(&["-XX:+AlwaysActAsServerClassMachine", "-XX:-UseG1GC"]).unwrap_err();
         assert!(none.contains("Garbage collector not selected"));
         assert!(parse(&["-XX:+UseG1GC", "-XX:-UseG1GC", "-XX:+UseSerialGC"]).is_ok());
+        let outside = "intx TieredStopAtLevel=9 is outside the allowed range [ 0 ... 4 ]\n\
+                       Improperly specified VM option 'TieredStopAtLevel=9'";
+        assert_eq!(error("-XX:TieredStopAtLevel=9"), outside);
         let outside = "intx Tier3DelayOn=-1 is outside the allowed range [ 0 ... 2147483647 ]\n\
                        Improperly specified VM option 'Tier3DelayOn=-1'";
         assert_eq!(error("-XX:Tier3DelayOn=-1"), outside);

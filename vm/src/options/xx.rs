@@ -372,8 +372,18 @@ impl<'a> Flag<'a> {
         }
     }
 
-    /// The message for a setting of this option that is refused.
+    /// The message for a setting of this option that is refused. HotSpot's, if it refuses the number, too: others than
+    /// product options it may refuse for another reason.
     fn bad(&self, bad: BadSetting) -> BadOption {
+        let is_number = |known: &&flags::Flag| {
+            known.level() == Level::Product && known.value_kind() == Kind::Number
+        };
+        let known = flags::find(self.name).filter(is_number);
+        if let (BadSetting::Outside(_), Some(known)) = (&bad, known)
+            && self.number(known).is_some_and(|number| !known.allows(number))
+        {
+            return self.outside(known);
+        }
         BadOption(bad.message(self.name, self.text))
     }
 

@@ -160,14 +160,18 @@ impl Bench<'_> {
         let scratch = Scratch::new("bench-hello")?;
         let classes = self.compiled("HelloAndWait", &scratch)?;
         let peers = [named("ours")?, named("xint")?, Peer::hotspot("HotSpot", &[])];
+        let command_of = |peer: &Peer| {
+            let mut command = self.comparison.command(peer);
+            command.arg("-cp").arg(&classes).arg("HelloAndWait");
+            command
+        };
         let mut samples = [(); 3].map(|()| Sample::default());
         let rounds = self.options.suite.rounds.max(HELLO_ROUNDS_MIN);
         for round in 0..rounds {
             for turn in 0..peers.len() {
                 let index = (turn + round) % peers.len();
-                let mut command = self.comparison.command(&peers[index]);
-                command.arg("-cp").arg(&classes).arg("HelloAndWait");
                 let folder = Scratch::new("hello")?;
+                let command = command_of(&peers[index]);
                 let run = process::run(command, folder.path(), b"", self.comparison.limit())?;
                 if run.end != End::Exit(0) {
                     println!("hello world on {}: {}", peers[index].name, run.end);
@@ -178,11 +182,8 @@ impl Bench<'_> {
         }
         let heap_bytes = parse_bytes(&self.options.suite.heap)
             .ok_or_else(|| io::Error::other("--heap: must be a number with k, m or g"))?;
-        let memory_of = |peer: &Peer| {
-            let mut command = self.comparison.command(peer);
-            command.arg("-cp").arg(&classes).arg("HelloAndWait");
-            footprint::of_waiting_program(command, heap_bytes as u64)
-        };
+        let memory_of =
+            |peer: &Peer| footprint::of_waiting_program(command_of(peer), heap_bytes as u64);
         let (memory, theirs) = (memory_of(&peers[0])?, memory_of(&peers[2])?);
         let [ours, interpreter, hotspot] = &samples;
         println!("hello world, {rounds} times, ms\n  -Xint   {interpreter}\n  default {ours}");

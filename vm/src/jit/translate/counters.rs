@@ -6,7 +6,6 @@
 
 use super::Translator;
 use crate::jit::{helpers, policy};
-use crate::runtime::code::body::Tier;
 use crate::runtime::code::side_exits::Reason;
 use crate::runtime::{Method, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -16,7 +15,7 @@ use std::mem::offset_of;
 impl Translator<'_> {
     /// In the function's first block.
     pub(super) fn begin_counting(&mut self) {
-        if self.tier == Tier::Quick && self.vm.options.jit.has_second_tier() {
+        if self.tier != policy::last_tier(self.vm) {
             let rounds = self.b.declare_var(types::I32);
             let zero = self.b.ins().iconst(types::I32, 0);
             self.b.def_var(rounds, zero);

@@ -351,10 +351,9 @@ impl<'f> Translator<'f> {
                 self.b.seal_block(never);
                 self.b.switch_to_block(never);
                 let flags = MemFlagsData::trusted();
-                let kinds: Vec<Kind> = kinds_of(self.method).collect();
-                let unknown =
-                    kinds.into_iter().map(|kind| self.b.ins().load(kind.clif(), flags, locals, 0));
-                let unknown: Vec<Value> = unknown.collect();
+                let unknown: Vec<Value> = kinds_of(self.method)
+                    .map(|kind| self.b.ins().load(kind.clif(), flags, locals, 0))
+                    .collect();
                 self.arguments(&unknown);
                 self.body(Some(OsrEntry { enter: enter_loop, locals, bci }))?;
             }

@@ -104,6 +104,12 @@ impl CodeCache {
         found(&self.bodies.read(), return_address)
     }
 
+    /// The body whose code begins at an address, if any.
+    pub fn at(&self, start: usize) -> Option<&'static Installed> {
+        // One byte behind, as a return address would be.
+        self.find(start + 1)
+    }
+
     /// As `find`, for a report of a crash: `None` also if the list is being changed.
     pub fn try_find(&self, return_address: usize) -> Option<&'static Installed> {
         found(&self.bodies.try_read()?, return_address)

@@ -104,15 +104,13 @@ impl<'b> Safepoint<'b> {
         self.locks
     }
 
-    /// How many methods the frame stands for: none at a side exit.
-    pub fn place_count(self) -> usize {
-        self.places.len()
-    }
-
-    /// Outermost first.
-    pub fn place(self, index: usize) -> Place {
-        let (method, bci) = self.places[index];
-        Place { method: self.methods[method as usize], bci }
+    /// The methods that the frame stands for, outermost first: none at a side exit.
+    pub fn places(
+        self,
+    ) -> impl ExactSizeIterator<Item = Place> + DoubleEndedIterator<Item = Place> + use<'b> {
+        let methods = self.methods;
+        let place = |&(method, bci): &(u16, u16)| Place { method: methods[method as usize], bci };
+        self.places.iter().map(place)
     }
 }
 
