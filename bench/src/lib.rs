@@ -13,4 +13,5 @@ pub mod harness;
 pub mod java;
 pub mod judge;
 pub mod kernel_swap;
+pub mod replay;
 pub mod torture;

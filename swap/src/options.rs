@@ -1,5 +1,6 @@
 //! How a pager is made.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use rdma::Segment;
@@ -42,6 +43,9 @@ pub struct PagerOptions {
     /// The kernel notes which pages are written (since Linux 6.7), where it can; otherwise each first write raises a
     /// signal.
     pub kernel_notes_writes: bool,
+    /// A page that comes back soon after its eviction stays for more rounds of the replacement: twice as many each
+    /// time, up to this number.
+    pub replacement_rounds: u32,
     /// One forecast in this many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
@@ -53,6 +57,9 @@ pub struct PagerOptions {
     pub commits: bool,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
+    /// All accesses to pages are written to this file, and no page is ever evicted ([`crate::PageTraceFile`]). Servers
+    /// must share their memory with this process.
+    pub page_trace: Option<File>,
     /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
     /// (whole pages). No thread has touched it yet; its protection does not matter, except that
     /// pages which the pager may bring (`run_after`) or has brought must stay readable. The pager
@@ -113,11 +120,13 @@ impl Default for PagerOptions {
             frame_cache_percent: 100,
             clean_ahead: true,
             kernel_notes_writes: true,
+            replacement_rounds: 16,
             probe_one_in: 32,
             trace_samples: 0,
             epoch_percent: 10,
             commits: false,
             below: None,
+            page_trace: None,
             at: None,
         }
     }

@@ -9,9 +9,9 @@ use rdma::Segment;
 use crate::engine::FarSpace;
 use crate::engine::eviction::Outcome;
 use crate::engine::evictor::Evictor;
-use crate::engine::fault::Registration;
-use crate::kernel::reservation::Reservation;
+use crate::engine::fault::{Registration, Served};
 use crate::page::page_state::PageState;
+use crate::page_trace::{PageAction, TraceWriter, TracedSpace};
 use crate::stats::fault_trace::FaultSamples;
 use crate::stats::{ThreadClass, Touch};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
@@ -19,15 +19,22 @@ use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 /// One far space. Dropping the last reference unmaps it; no thread may touch its addresses then.
 ///
 /// All methods may be called from any thread, not from signal handlers. Ranges must lie inside the
-/// far space, or the method panics. In a local pager ([`Pager::local`]) every page counts as
-/// resident and clean.
+/// far space, or the method panics. In a pager that traces accesses ([`PagerOptions::page_trace`]) every page counts as
+/// resident and clean, and operations on pages are written down.
 pub struct Pager {
     memory: Memory,
 }
 
 enum Memory {
     Far(Far),
-    Local(Reservation),
+    Traced(Traced),
+}
+
+/// Fields are dropped in this order, as those of [`Far`].
+struct Traced {
+    _writer: TraceWriter,
+    _registration: Registration,
+    space: Arc<TracedSpace>,
 }
 
 /// Fields are dropped in this order: no thread and no handler uses the space when it is unmapped.
@@ -47,11 +54,18 @@ impl Pager {
     /// SIGBUS handlers that the process needs for other purposes must be installed before the first
     /// pager, which passes on signals that are not its own.
     pub fn new(
-        options: PagerOptions,
+        mut options: PagerOptions,
         stores: Vec<Arc<dyn Segment>>,
     ) -> Result<Arc<Pager>, SwapError> {
+        if let Some(file) = options.page_trace.take() {
+            let space = Arc::new(TracedSpace::new(options, stores)?);
+            let registration = Registration::new(Served::Traced(space.clone()))?;
+            let writer = TraceWriter::start(space.clone(), file)?;
+            let traced = Traced { _writer: writer, _registration: registration, space };
+            return Ok(Arc::new(Pager { memory: Memory::Traced(traced) }));
+        }
         let space = Arc::new(FarSpace::new(options, stores)?);
-        let registration = Registration::new(space.clone())?;
+        let registration = Registration::new(Served::Paged(space.clone()))?;
         let evictor = match space.may_evict() {
             true => Some(Evictor::start(space.clone())?),
             false => None,
@@ -61,27 +75,12 @@ impl Pager {
         Ok(Arc::new(Pager { memory: Memory::Far(far) }))
     }
 
-    /// The same without far memory: plain local memory, in which every operation is free.
-    /// [`Pager::discard`] gives memory back to the operating system, all others do nothing.
-    pub fn local(far_bytes: usize) -> Result<Arc<Pager>, SwapError> {
-        if far_bytes == 0 || !far_bytes.is_multiple_of(PAGE_BYTES) {
-            return Err(SwapError::Options(format!("{far_bytes} bytes are not whole pages")));
-        }
-        let memory = Memory::Local(Reservation::new(far_bytes, ALIGNMENT)?);
-        Ok(Arc::new(Pager { memory }))
-    }
-
-    /// True for a pager made with [`Pager::local`].
-    pub fn is_local(&self) -> bool {
-        matches!(self.memory, Memory::Local(_))
-    }
-
     /// Address of the far space's first byte. Fixed for the life of the pager; aligned to 1 GiB unless
     /// [`PagerOptions::at`] says where it is.
     pub fn base(&self) -> *mut u8 {
         let base = match &self.memory {
             Memory::Far(far) => far.space.base(),
-            Memory::Local(range) => range.base(),
+            Memory::Traced(traced) => traced.space.base(),
         };
         ptr::with_exposed_provenance_mut(base)
     }
@@ -90,7 +89,7 @@ impl Pager {
     pub fn far_bytes(&self) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.bytes(),
-            Memory::Local(range) => range.bytes(),
+            Memory::Traced(traced) => traced.space.bytes(),
         }
     }
 
@@ -187,7 +186,7 @@ impl Pager {
         self.check(range);
         match &self.memory {
             Memory::Far(far) => far.space.commit(range),
-            Memory::Local(_) => Ok(()),
+            Memory::Traced(_) => Ok(()),
         }
     }
 
@@ -196,7 +195,13 @@ impl Pager {
     /// half of the budget.
     pub fn pin(&self, range: PageRange) -> Result<(), SwapError> {
         self.check(range);
-        let Memory::Far(far) = &self.memory else { return Ok(()) };
+        let far = match &self.memory {
+            Memory::Far(far) => far,
+            Memory::Traced(traced) => {
+                traced.space.pin(range);
+                return Ok(());
+            }
+        };
         for page in range.pages() {
             if far.space.word(page).pin() == 0 {
                 let pinned = far.pinned.fetch_add(1, Ordering::SeqCst) + 1;
@@ -215,7 +220,10 @@ impl Pager {
     /// Undoes one [`Pager::pin`] of the same range.
     pub fn unpin(&self, range: PageRange) {
         self.check(range);
-        let Memory::Far(far) = &self.memory else { return };
+        let far = match &self.memory {
+            Memory::Far(far) => far,
+            Memory::Traced(traced) => return traced.space.unpin(range),
+        };
         for page in range.pages() {
             if far.space.word(page).unpin() == 0 {
                 far.pinned.fetch_sub(1, Ordering::SeqCst);
@@ -227,7 +235,13 @@ impl Pager {
     /// are busy with are left out. Returns how many were fetched.
     pub fn fetch(&self, range: PageRange) -> usize {
         self.check(range);
-        let Memory::Far(far) = &self.memory else { return 0 };
+        let far = match &self.memory {
+            Memory::Far(far) => far,
+            Memory::Traced(traced) => {
+                traced.space.note(PageAction::Fetched, range);
+                return 0;
+            }
+        };
         let mut fetched = 0;
         let mut page = range.start;
         while page < range.end() {
@@ -264,7 +278,7 @@ impl Pager {
     pub fn is_dirty(&self, page: Page) -> bool {
         match &self.memory {
             Memory::Far(far) => far.space.is_dirty(page),
-            Memory::Local(_) => false,
+            Memory::Traced(_) => false,
         }
     }
 
@@ -279,16 +293,16 @@ impl Pager {
     pub fn resident_pages(&self) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.frames().resident_pages(),
-            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+            Memory::Traced(traced) => traced.space.budget_pages(),
         }
     }
 
     /// The number of the epoch: grows by one each time that a share of the pages in local memory has changed
-    /// ([`PagerOptions::epoch_percent`]); 0 for ever in a local pager. Any thread.
+    /// ([`PagerOptions::epoch_percent`]); 0 for ever in a pager that traces accesses. Any thread.
     pub fn epoch(&self) -> u64 {
         match &self.memory {
             Memory::Far(far) => far.space.epoch(),
-            Memory::Local(_) => 0,
+            Memory::Traced(_) => 0,
         }
     }
 
@@ -304,7 +318,7 @@ impl Pager {
     pub fn budget_pages(&self) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.frames().budget_pages(),
-            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+            Memory::Traced(traced) => traced.space.budget_pages(),
         }
     }
 
@@ -313,7 +327,7 @@ impl Pager {
     pub fn limit_pages(&self) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.frames().limit_pages(),
-            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+            Memory::Traced(traced) => traced.space.budget_pages(),
         }
     }
 
@@ -323,7 +337,7 @@ impl Pager {
     /// exceed it.
     ///
     /// Any thread, one at a time; neither waits for pages nor reaches a safepoint. Panics if the pager was not made
-    /// with [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
+    /// with [`PagerOptions::budget_changes`]. Nothing happens in a pager that traces accesses.
     pub fn set_budget(&self, pages: usize) -> usize {
         let Memory::Far(far) = &self.memory else { return self.budget_pages() };
         assert!(far.space.budget_changes(), "the budget of this pager does not change");
@@ -339,16 +353,16 @@ impl Pager {
     }
 
     /// Does the kernel note which pages are written, as [`PagerOptions::kernel_notes_writes`] wants it? Otherwise
-    /// each first write raises a signal. False in a local pager.
+    /// each first write raises a signal. False in a pager that traces accesses.
     pub fn kernel_notes_writes(&self) -> bool {
         matches!(&self.memory, Memory::Far(far) if far.space.kernel_notes_writes())
     }
 
-    /// The server that holds a page; 0 in a local pager.
+    /// The server that holds a page; 0 in a pager that traces accesses.
     pub fn owner(&self, page: Page) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.owner(page),
-            Memory::Local(_) => 0,
+            Memory::Traced(_) => 0,
         }
     }
 
@@ -365,15 +379,16 @@ impl Pager {
     pub fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
         match &self.memory {
             Memory::Far(far) => far.space.repair(go_on),
-            Memory::Local(_) => 0,
+            Memory::Traced(_) => 0,
         }
     }
 
-    /// Bytes of ordinary memory that the states of pages take now; 0 in a local pager. Slow, for figures.
+    /// Bytes of ordinary memory that the states of pages take now; 0 in a pager that traces accesses. Slow: for
+    /// figures.
     pub fn table_bytes(&self) -> usize {
         match &self.memory {
             Memory::Far(far) => far.space.table_bytes(),
-            Memory::Local(_) => 0,
+            Memory::Traced(_) => 0,
         }
     }
 
@@ -381,31 +396,31 @@ impl Pager {
     pub fn stats(&self) -> PagerStats {
         match &self.memory {
             Memory::Far(far) => far.space.stats(),
-            Memory::Local(_) => PagerStats::default(),
+            Memory::Traced(_) => PagerStats::default(),
         }
     }
 
-    /// Faults so far that fetched a page, of threads of a class; 0 in a local pager. Any thread.
+    /// Faults so far that fetched a page, of threads of a class; 0 in a pager that traces accesses. Any thread.
     pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
         match &self.memory {
             Memory::Far(far) => far.space.fetch_faults(class),
-            Memory::Local(_) => 0,
+            Memory::Traced(_) => 0,
         }
     }
 
-    /// The sample of faults that fetched a page; `None` in a local pager, and where none was asked for
+    /// The sample of faults that fetched a page; `None` in a pager that traces accesses, and where none was asked for
     /// ([`PagerOptions::trace_samples`]). Any thread.
     pub fn fault_samples(&self) -> Option<FaultSamples> {
         match &self.memory {
             Memory::Far(far) => far.space.fault_samples(),
-            Memory::Local(_) => None,
+            Memory::Traced(_) => None,
         }
     }
 
     fn state(&self, page: Page) -> PageState {
         match &self.memory {
             Memory::Far(far) => far.space.word(page).look().state(),
-            Memory::Local(_) => PageState::Clean,
+            Memory::Traced(_) => PageState::Clean,
         }
     }
 
@@ -413,10 +428,16 @@ impl Pager {
         ranges.iter().for_each(|range| self.check(*range));
         match &self.memory {
             Memory::Far(far) => far.space.move_ranges_out(ranges, outcome),
-            Memory::Local(memory) => {
-                if matches!(outcome, Outcome::Discarded | Outcome::Vacated) {
-                    for range in ranges.iter().filter(|range| range.count > 0) {
-                        give_back(memory.base() + range.start.offset(), range.bytes());
+            Memory::Traced(Traced { space, .. }) => {
+                for range in ranges {
+                    match outcome {
+                        Outcome::WrittenBack | Outcome::WrittenThrough => {
+                            space.note(PageAction::WrittenBack, *range);
+                        }
+                        Outcome::Evicted => space.note(PageAction::Evicted, *range),
+                        Outcome::Invalidated => space.note(PageAction::Invalidated, *range),
+                        Outcome::Discarded | Outcome::Vacated => space.free(*range),
+                        Outcome::Settled => {}
                     }
                 }
                 0
@@ -430,13 +451,3 @@ impl Pager {
         assert!(inside, "{range:?} is outside a far space of {pages} pages");
     }
 }
-
-/// Gives a range of local memory back to the operating system; it reads as zero afterwards.
-fn give_back(start: usize, bytes: usize) {
-    let address = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: whole pages of our own mapping, which no thread uses by the contract of discard.
-    let rc = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) };
-    assert!(rc == 0, "madvise of our own memory: {}", std::io::Error::last_os_error());
-}
-
-const ALIGNMENT: usize = 1 << 30;

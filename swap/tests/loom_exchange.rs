@@ -90,7 +90,7 @@ impl Arrived for Laid<'_> {
     }
 
     fn unlock(&self, _n: usize, state: PageState) {
-        let _ = self.place.word.unlock_arrived(state, 0, true);
+        let _ = self.place.word.unlock_arrived(state, 0, 2, true);
     }
 }
 

@@ -84,7 +84,7 @@ impl Model {
                     let old = self.hardware.swap(new, Ordering::Relaxed);
                     assert_eq!(old & MAPPED, 0, "mapped twice");
                     let state = if write { PageState::Dirty } else { PageState::Clean };
-                    let _ = self.word.unlock_arrived(state, 0, true);
+                    let _ = self.word.unlock_arrived(state, 0, 2, true);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bench::gc_bench::commands::{
-    compare, demo, explain, far, faults, hit, interp, jit, list, report, run, swap_guard,
+    compare, demo, explain, far, faults, hit, interp, jit, list, replay, report, run, swap_guard,
 };
 use bench::gc_bench::options::RunOptions;
 use bench::harness::exit;
@@ -38,6 +38,7 @@ enum Command {
     Interp(interp::Options),
     Faults(faults::Options),
     Far(Box<far::Options>),
+    Replay(replay::Options),
     Demo(demo::Options),
     #[command(hide = true)]
     SwapGuard(swap_guard::Options),
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Interp(options) => exit::code("gc-bench interp", interp::run(&options, vm)),
         Command::Faults(options) => exit::code("gc-bench faults", faults::run(&options)),
         Command::Far(options) => exit::code("gc-bench far", far::run(&options)),
+        Command::Replay(options) => exit::code("gc-bench replay", replay::run(&options)),
         Command::Demo(options) => exit::code("gc-bench demo", demo::run(&options, vm)),
         Command::SwapGuard(options) => exit::code("gc-bench", Ok(swap_guard::run(&options))),
     }

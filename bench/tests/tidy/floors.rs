@@ -56,6 +56,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "replacement",
             "stats",
             "options",
+            "page_trace",
             "engine",
             "pager",
             "share",
@@ -107,7 +108,17 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
     (
         "bench",
-        &["harness", "java", "fuzz", "kernel_swap", "faults", "torture", "judge", "gc_bench"],
+        &[
+            "harness",
+            "java",
+            "fuzz",
+            "kernel_swap",
+            "faults",
+            "replay",
+            "torture",
+            "judge",
+            "gc_bench",
+        ],
     ),
 ];
 

@@ -22,6 +22,7 @@ const UNSAFE: &[&str] = &[
     "bench/src/harness/process.rs",
     // Memory whose faults are measured.
     "bench/src/faults",
+    "bench/src/replay/pager.rs",
     // Words of far memory in which threads count.
     "bench/src/torture/far.rs",
     // Machine code of single barriers, and the heap that it is run on.

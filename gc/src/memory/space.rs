@@ -16,6 +16,8 @@ use crate::options::HeapOptions;
 use rdma::OnlyMemory;
 use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use swap::{
@@ -76,6 +78,11 @@ impl HeapSpace {
         let service = needs.service;
         let shared = options.local_memory_pool.as_ref();
         if budget.is_none() && service.is_none() && shared.is_none() {
+            if options.page_trace.is_some() {
+                return Err(HeapError::Options(
+                    "-XX:PageTrace requires memory servers (--local-memory)".into(),
+                ));
+            }
             return HeapSpace::local(bytes, below, geometry.region_bytes());
         }
         if options.memory_servers == 0 {
@@ -125,11 +132,13 @@ impl HeapSpace {
             frame_cache_percent: options.frame_stock_percent,
             clean_ahead: options.clean_ahead,
             kernel_notes_writes: options.kernel_notes_writes,
+            replacement_rounds: options.replacement_rounds,
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,
             commits: true,
             below,
+            page_trace: options.page_trace.as_deref().map(create_trace).transpose()?,
             at: None,
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
@@ -276,6 +285,11 @@ impl HeapSpace {
 
 /// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
 /// lost.
+fn create_trace(path: &Path) -> Result<File, HeapError> {
+    let cannot = |error| HeapError::Options(format!("-XX:PageTrace={}: {error}", path.display()));
+    File::create(path).map_err(cannot)
+}
+
 fn disturbance(seed: u64) -> SimOptions {
     SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }

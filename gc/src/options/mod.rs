@@ -331,10 +331,17 @@ options! {
         /// The kernel records which pages are written, where it can (Linux 6.7). Otherwise each first write raises a
         /// signal.
         pub kernel_notes_writes: bool as Switch = true, "KernelNotesWrites", Ablation;
+        /// A page that comes back soon after its eviction stays for more rounds of the replacement: for twice as many
+        /// with each return, up to this number.
+        pub replacement_rounds: u32 as Count = 16, "ReplacementRounds" in 0..=16, Ablation;
         /// Sample one prediction in N to measure whether readahead is used. 0: none.
         pub prefetch_probe: u32 as Count = 32, "PrefetchProbe", Product;
         /// Keep N of the faults that fetch a page for `--stats`, a sample of the whole run.
         pub fault_trace: usize as Count = 0, "FaultTrace" in 0..=1 << 20, Debug;
+        /// Write every access to a page of the heap to this file, for `gc-bench replay`. All memory is resident, though
+        /// the collector behaves as under the limit of LocalMemory. It needs memory servers that share their memory
+        /// with this process, without a delay.
+        pub page_trace: Option<PathBuf> as File = None, "PageTrace", Debug;
         /// An epoch of remote memory ends when this part of the resident pages has changed (N in the MemLiner paper,
         /// which gives no value).
         pub epoch_percent: u32 as Percent = 10, "EpochPercent" in 1..=100, Paper;

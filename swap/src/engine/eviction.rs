@@ -59,11 +59,11 @@ impl FarSpace {
             let clean = area.going().filter(|one| one.was == PageState::Clean).count();
             self.counters.evicted(evicted, clean);
             self.move_out(area, Outcome::Evicted);
-            let lap = self.replacement.lap();
+            let quarter = self.replacement.left(evicted, self.frames.resident_pages());
             for one in area.locked() {
                 match one.stays {
                     true => self.pages.unlock(one.page, PageState::Clean),
-                    false => self.pages.unlock_evicted(one.page, lap),
+                    false => self.pages.unlock_evicted(one.page, quarter),
                 }
             }
             area.locked_count = 0;
@@ -113,9 +113,9 @@ impl FarSpace {
             let clean = area.going().filter(|one| one.was == PageState::Clean).count();
             self.counters.evicted(evicted, clean);
             self.move_out(area, Outcome::Evicted);
-            let lap = self.replacement.lap();
+            let quarter = self.replacement.left(evicted, self.frames.resident_pages());
             for one in area.locked() {
-                self.pages.unlock_evicted(one.page, lap);
+                self.pages.unlock_evicted(one.page, quarter);
             }
             area.locked_count = 0;
         }

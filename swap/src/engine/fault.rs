@@ -11,20 +11,51 @@ use std::sync::{Arc, OnceLock};
 
 use crate::SwapError;
 use crate::engine::FarSpace;
+use crate::page_trace::TracedSpace;
+
+/// A far space that has faults.
+pub enum Served {
+    Paged(Arc<FarSpace>),
+    Traced(Arc<TracedSpace>),
+}
+
+impl Served {
+    fn base(&self) -> usize {
+        match self {
+            Served::Paged(space) => space.base(),
+            Served::Traced(space) => space.base(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Served::Paged(space) => space.bytes(),
+            Served::Traced(space) => space.bytes(),
+        }
+    }
+
+    fn fault(&self, offset: usize, write: bool) {
+        match self {
+            Served::Paged(space) => space.fault(offset, write),
+            Served::Traced(space) => space.fault(offset, write),
+        }
+    }
+}
 
 /// Keeps a far space known to the handler; dropping it ends that. No thread may touch the range then.
 pub struct Registration {
     slot: &'static Slot,
     /// The handler uses it as long as it is registered.
-    _space: Arc<FarSpace>,
+    _space: Box<Served>,
 }
 
 impl Registration {
     /// Begins to serve the faults of a far space.
-    pub fn new(space: Arc<FarSpace>) -> Result<Registration, SwapError> {
+    pub fn new(space: Served) -> Result<Registration, SwapError> {
         install_handler()?;
+        let space = Box::new(space);
         for slot in &REGISTRY {
-            let pointer = Arc::as_ptr(&space).cast_mut();
+            let pointer = ptr::from_ref(&*space).cast_mut();
             let taken = slot.space.compare_exchange(
                 ptr::null_mut(),
                 pointer,
@@ -55,7 +86,7 @@ struct Slot {
     start: AtomicUsize,
     /// Zero while the slot is free or not ready.
     end: AtomicUsize,
-    space: AtomicPtr<FarSpace>,
+    space: AtomicPtr<Served>,
 }
 
 extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -79,7 +110,7 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     unsafe { *errno = saved };
 }
 
-fn find(address: usize) -> Option<&'static FarSpace> {
+fn find(address: usize) -> Option<&'static Served> {
     for slot in &REGISTRY {
         let end = slot.end.load(Ordering::Acquire);
         if address < end && address >= slot.start.load(Ordering::Acquire) {

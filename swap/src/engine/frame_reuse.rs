@@ -145,10 +145,10 @@ impl FarSpace {
             }
             None => self.kernel.move_out(to, start, pages),
         };
-        let (lap, mut clean) = (self.replacement.lap(), 0);
+        let (quarter, mut clean) = (self.replacement.quarter(), 0);
         for page in (start.0..start.0 + moved).map(Page) {
             clean += usize::from(self.pages.word(page).look().state() == PageState::Clean);
-            self.pages.unlock_evicted(page, lap);
+            self.pages.unlock_evicted(page, quarter);
         }
         self.counters.evicted(moved, clean);
         if moved < pages {

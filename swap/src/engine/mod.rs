@@ -80,7 +80,7 @@ impl FarSpace {
         let forecaster = Forecaster::new(prefetcher, options.probe_one_in, options.run_after);
         let samples = options.trace_samples;
         Ok(FarSpace {
-            pages: PageTable::new(pages)?,
+            pages: PageTable::new(pages, options.replacement_rounds)?,
             kernel,
             frames: Frames::new(budget_pages, pages, cache),
             transfer: Transfer::new(stores, options.owner),
@@ -381,7 +381,7 @@ impl FarSpace {
 
     #[inline]
     fn unlock_arrived(&self, page: Page, state: PageState, is_wanted: bool) {
-        self.pages.unlock_arrived(page, state, self.replacement.lap(), is_wanted);
+        self.pages.unlock_arrived(page, state, self.replacement.quarter(), is_wanted);
     }
 }
 

@@ -155,6 +155,22 @@ impl Reservation {
         Ok(())
     }
 
+    /// Maps the pages of a shared mapping of this process, `bytes` from `from` on, here as well, at `offset`. No thread
+    /// may be using these pages here.
+    pub fn share(&self, offset: usize, from: *const u8, bytes: usize) -> Result<(), SwapError> {
+        let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);
+        assert!(is_whole && offset + bytes <= self.bytes, "{bytes} bytes at {offset}");
+        let to = ptr::with_exposed_provenance_mut::<libc::c_void>(self.base + offset);
+        let from = from.cast_mut().cast::<libc::c_void>();
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: an old length of 0 maps the same pages once more, in place of a part of our own mapping that no
+        // thread uses.
+        if unsafe { libc::mremap(from, 0, bytes, flags, to) } == libc::MAP_FAILED {
+            return Err(SwapError::last_os("mapping shared memory once more"));
+        }
+        Ok(())
+    }
+
     /// Gives advice about the whole range.
     pub fn advise(&self, advice: i32) -> Result<(), SwapError> {
         self.advise_first(self.bytes, advice)

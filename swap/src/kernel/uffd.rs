@@ -22,8 +22,26 @@ impl Userfaultfd {
         Ok(uffd)
     }
 
+    /// Takes over the faults of a shared mapping: of pages that nobody has touched, and of those that are not mapped
+    /// here (since Linux 5.14).
+    pub fn of_shared(base: usize, bytes: usize) -> Result<Userfaultfd, SwapError> {
+        let shared = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM;
+        let uffd = Userfaultfd::open_with(false, UFFD_FEATURE_SIGBUS | shared)?;
+        let modes = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR;
+        let needed = 1 << 4 | 1 << 7;
+        uffd.register_for(base, bytes, modes, needed, "zero pages and continue")?;
+        Ok(uffd)
+    }
+
     /// Opens one that can move pages, or one that need not.
     fn open(can_move: bool, notes_writes: bool) -> Result<Userfaultfd, SwapError> {
+        let moves = if can_move { UFFD_FEATURE_MOVE } else { 0 };
+        let notes = if notes_writes { UFFD_FEATURE_WP_ASYNC } else { 0 };
+        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | moves | notes;
+        Userfaultfd::open_with(can_move, features)
+    }
+
+    fn open_with(can_move: bool, features: u64) -> Result<Userfaultfd, SwapError> {
         let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
         let fd = Userfaultfd::by_system_call().or_else(|call| {
             let by_device = Userfaultfd::by_device();
@@ -39,9 +57,6 @@ impl Userfaultfd {
             })
         })?;
         let uffd = Userfaultfd { fd, can_move };
-        let moves = if can_move { UFFD_FEATURE_MOVE } else { 0 };
-        let notes = if notes_writes { UFFD_FEATURE_WP_ASYNC } else { 0 };
-        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | moves | notes;
         let mut api = UffdioApi { api: UFFD_API, features, ioctls: 0 };
         uffd.ioctl(UFFDIO_API, &mut api).map_err(|_| failed("UFFDIO_API"))?;
         Ok(uffd)
@@ -72,18 +87,56 @@ impl Userfaultfd {
 
     /// Takes over the faults of another private anonymous mapping.
     pub fn register(&self, base: usize, bytes: usize) -> Result<(), SwapError> {
+        let modes = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+        self.register_for(base, bytes, modes, NEEDED_IOCTLS, "copy and write-protect")
+    }
+
+    fn register_for(
+        &self,
+        base: usize,
+        bytes: usize,
+        mode: u64,
+        needed: u64,
+        what: &'static str,
+    ) -> Result<(), SwapError> {
         let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
-        let mut register = UffdioRegister {
-            range: UffdioRange { start: base as u64, len: bytes as u64 },
-            mode: UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
-            ioctls: 0,
-        };
+        let range = UffdioRange { start: base as u64, len: bytes as u64 };
+        let mut register = UffdioRegister { range, mode, ioctls: 0 };
         self.ioctl(UFFDIO_REGISTER, &mut register).map_err(|_| failed("UFFDIO_REGISTER"))?;
-        if register.ioctls & NEEDED_IOCTLS != NEEDED_IOCTLS {
+        if register.ioctls & needed != needed {
             let source = io::Error::from(io::ErrorKind::Unsupported);
-            return Err(SwapError::Userfaultfd { what: "copy and write-protect", source });
+            return Err(SwapError::Userfaultfd { what, source });
         }
         Ok(())
+    }
+
+    /// Maps the page at `at` of a range that was registered by [`of_shared`](Self::of_shared), with the contents that
+    /// it has, or zero if nobody has touched it.
+    pub fn resolve_shared(&self, at: usize) -> io::Result<Resolved> {
+        for _ in 0..MOVE_TRIES {
+            let range = UffdioRange { start: at as u64, len: PAGE_BYTES as u64 };
+            let mut with_contents = UffdioMap { range, mode: 0, mapped: 0 };
+            let missing = match self.ioctl(UFFDIO_CONTINUE, &mut with_contents) {
+                Ok(()) => return Ok(Resolved::Mapped),
+                Err(error) => error,
+            };
+            match missing.raw_os_error() {
+                Some(libc::EEXIST) => return Ok(Resolved::Already),
+                Some(libc::EAGAIN) => continue,
+                Some(libc::EFAULT) => {}
+                _ => return Err(missing),
+            }
+            let range = UffdioRange { start: at as u64, len: PAGE_BYTES as u64 };
+            let mut with_zeros = UffdioMap { range, mode: 0, mapped: 0 };
+            match self.ioctl(UFFDIO_ZEROPAGE, &mut with_zeros) {
+                Ok(()) => return Ok(Resolved::Fresh),
+                // Another process has touched it meanwhile, or the address space is being changed.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EEXIST | libc::EAGAIN)) => {
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::TimedOut))
     }
 
     /// Does the kernel have [`Userfaultfd::move_pages`]? Since Linux 6.8.
@@ -179,6 +232,17 @@ impl Userfaultfd {
     }
 }
 
+/// How a page of a shared mapping came to be mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resolved {
+    /// With the contents that it had.
+    Mapped,
+    /// Zero: nobody had touched it.
+    Fresh,
+    /// Another thread has mapped it.
+    Already,
+}
+
 #[repr(C)]
 struct UffdioApi {
     api: u64,
@@ -217,6 +281,14 @@ struct UffdioMove {
     moved: i64,
 }
 
+/// Of `UFFDIO_ZEROPAGE` and `UFFDIO_CONTINUE`.
+#[repr(C)]
+struct UffdioMap {
+    range: UffdioRange,
+    mode: u64,
+    mapped: i64,
+}
+
 #[repr(C)]
 struct UffdioWriteprotect {
     range: UffdioRange,
@@ -237,17 +309,22 @@ const USERFAULTFD_IOC_NEW: u64 = (FAMILY as u64) << 8;
 /// All that SIGBUS mode needs, and allowed without privileges.
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
+const UFFD_FEATURE_MISSING_SHMEM: u64 = 1 << 5;
 const UFFD_FEATURE_SIGBUS: u64 = 1 << 7;
+const UFFD_FEATURE_MINOR_SHMEM: u64 = 1 << 10;
 const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
 const UFFD_FEATURE_MOVE: u64 = 1 << 16;
 const UFFDIO_REGISTER_MODE_MISSING: u64 = 1 << 0;
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+const UFFDIO_REGISTER_MODE_MINOR: u64 = 1 << 2;
 const UFFDIO_COPY_MODE_WP: u64 = 1 << 1;
 const UFFDIO_WRITEPROTECT_MODE_WP: u64 = 1 << 0;
 const NEEDED_IOCTLS: u64 = 1 << 3 | 1 << 6;
 const UFFDIO_API: u64 = iowr::<UffdioApi>(FAMILY, 0x3F);
 const UFFDIO_REGISTER: u64 = iowr::<UffdioRegister>(FAMILY, 0x00);
 const UFFDIO_COPY: u64 = iowr::<UffdioCopy>(FAMILY, 0x03);
+const UFFDIO_ZEROPAGE: u64 = iowr::<UffdioMap>(FAMILY, 0x04);
+const UFFDIO_CONTINUE: u64 = iowr::<UffdioMap>(FAMILY, 0x07);
 const UFFDIO_MOVE: u64 = iowr::<UffdioMove>(FAMILY, 0x05);
 const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(FAMILY, 0x06);
 

@@ -1,12 +1,16 @@
 //! The state of one page, in one word.
 //!
 //! ```text
-//!  31          17 16        15           8 7    6 5      4 3        2        1   0
-//! ┌──────────────┬─────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
-//! │ pins         │ watched │ lap of the   │ heat │ credit │ thread │ locked │ state │
-//! │              │         │ last eviction│      │        │ waits  │        │       │
-//! └──────────────┴─────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
+//!  31    19 18        17           12 11   9 8      4 3        2        1   0
+//! ┌────────┬─────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
+//! │ pins   │ watched │ quarter of   │ heat │ credit │ thread │ locked │ state │
+//! │        │         │ the eviction │      │        │ waits  │        │       │
+//! └────────┴─────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
 //! ```
+//!
+//! *Heat* says how often a page has come back soon after its eviction, *credit* how many rounds of the replacement it
+//! may still stay: with each return twice as many. The replacement's *quarters* count evictions: one is over when as
+//! many pages have left as a quarter of the resident ones.
 //!
 //! A thread that changes where the page is (fetches it, protects it, writes it back, drops it)
 //! locks it, does so, and unlocks it with the new state. A thread that holds a lock never waits for
@@ -19,7 +23,7 @@
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
 //!   the server's copy; where the kernel notes writes (`written`) it may have been written since, and it is not
 //!   protected any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero both locally and
-//!   on the server (`Zero`), or zero regardless of what the server holds (`Blank`, in bit 16): the thread that brings
+//!   on the server (`Zero`), or zero regardless of what the server holds (`Blank`, in bit 18): the thread that brings
 //!   such a page in makes it dirty.
 //! * `Dirty` and watched (only where the kernel notes writes): it was protected, so that the kernel notes the next
 //!   write.
@@ -41,7 +45,7 @@ pub enum PageState {
     /// Resident, and newer than the server's copy.
     Dirty = 3,
     /// Zero, mapped nowhere; the server has anything.
-    Blank = 1 << 16,
+    Blank = 1 << 18,
 }
 
 impl PageState {
@@ -104,7 +108,7 @@ impl Seen {
 
     /// Rounds of the replacement that it may stay.
     pub fn credit(self) -> u32 {
-        self.0 >> CREDIT_SHIFT & 3
+        self.0 >> CREDIT_SHIFT & CREDIT_MASK
     }
 
     /// The raw word, for sleeping on it.
@@ -153,9 +157,9 @@ impl PageWord {
     #[must_use]
     pub fn unlock_used(&self, state: PageState) -> bool {
         self.unlock_with(|word| {
-            let heat = word >> HEAT_SHIFT & 3;
-            let word = word & !(STATE_MASK | 3 << CREDIT_SHIFT);
-            word | state as u32 | (heat + 1) << CREDIT_SHIFT
+            let credit = rounds(word >> HEAT_SHIFT & HEAT_MASK) + 1;
+            let word = word & !(STATE_MASK | CREDIT_MASK << CREDIT_SHIFT);
+            word | state as u32 | credit << CREDIT_SHIFT
         })
     }
 
@@ -165,23 +169,29 @@ impl PageWord {
         self.unlock_with(|word| word & !STATE_MASK | WATCHED | PageState::Dirty as u32)
     }
 
-    /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current
-    /// round. A page that comes with a walk, and may not be wanted again, gets one round less: so
-    /// walks through much memory take the place of one another rather than of pages that are used
-    /// all the time.
+    /// Gives the lock back: the page is in local memory now. `quarter` is the replacement's current one, `heat_max` the
+    /// most heat that a page gets. A page that comes with a walk, and may not be wanted again, gets one round less: so
+    /// walks through much memory take the place of one another rather than of pages that are used all the time.
     #[must_use]
-    pub fn unlock_arrived(&self, state: PageState, lap: u32, is_wanted: bool) -> bool {
-        debug_assert!(state.is_resident());
+    pub fn unlock_arrived(
+        &self,
+        state: PageState,
+        quarter: u32,
+        heat_max: u32,
+        is_wanted: bool,
+    ) -> bool {
+        debug_assert!(state.is_resident() && heat_max <= HEAT_MAX);
         self.unlock_with(|word| {
-            let away = lap.wrapping_sub(word >> LAP_SHIFT) & LAP_MASK;
-            let heat = word >> HEAT_SHIFT & 3;
+            let away = quarter.wrapping_sub(word >> QUARTER_SHIFT) & QUARTER_MASK;
+            let heat = word >> HEAT_SHIFT & HEAT_MASK;
             let heat = match word & 3 {
                 0 => 0,
-                _ if away <= 1 => (heat + 1).min(HEAT_MAX),
+                _ if away <= SOON => (heat + 1).min(heat_max),
                 _ => heat.saturating_sub(1),
             };
-            let word = word & !(STATE_MASK | 3 << HEAT_SHIFT | 3 << CREDIT_SHIFT);
-            let credit = heat + u32::from(is_wanted);
+            let cleared = STATE_MASK | HEAT_MASK << HEAT_SHIFT | CREDIT_MASK << CREDIT_SHIFT;
+            let word = word & !cleared;
+            let credit = rounds(heat) + u32::from(is_wanted);
             word | state as u32 | heat << HEAT_SHIFT | credit << CREDIT_SHIFT
         })
     }
@@ -191,15 +201,15 @@ impl PageWord {
     #[must_use]
     pub fn unlock_passing(&self, state: PageState) -> bool {
         debug_assert!(state.is_resident());
-        self.unlock_with(|word| word & !(STATE_MASK | 3 << CREDIT_SHIFT) | state as u32)
+        self.unlock_with(|word| word & !(STATE_MASK | CREDIT_MASK << CREDIT_SHIFT) | state as u32)
     }
 
-    /// Gives the lock back: the page was dropped for lack of room in round `lap`.
+    /// Gives the lock back: the page was dropped for lack of room in a quarter of the replacement.
     #[must_use]
-    pub fn unlock_evicted(&self, lap: u32) -> bool {
+    pub fn unlock_evicted(&self, quarter: u32) -> bool {
         self.unlock_with(|word| {
-            let word = word & !(STATE_MASK | LAP_MASK << LAP_SHIFT);
-            word | PageState::Remote as u32 | (lap & LAP_MASK) << LAP_SHIFT
+            let word = word & !(STATE_MASK | QUARTER_MASK << QUARTER_SHIFT);
+            word | PageState::Remote as u32 | (quarter & QUARTER_MASK) << QUARTER_SHIFT
         })
     }
 
@@ -268,13 +278,78 @@ const STATE_MASK: u32 = 3 | WATCHED;
 const LOCKED: u32 = 1 << 2;
 const WAITED: u32 = 1 << 3;
 const CREDIT_SHIFT: u32 = 4;
-const HEAT_SHIFT: u32 = 6;
-const HEAT_MAX: u32 = 2;
-const LAP_SHIFT: u32 = 8;
-const LAP_MASK: u32 = 0xff;
+const CREDIT_MASK: u32 = 31;
+const HEAT_SHIFT: u32 = 9;
+const HEAT_MASK: u32 = 7;
+/// The most heat.
+pub const HEAT_MAX: u32 = 5;
+/// The most credit that a page gets.
+pub const CREDIT_MAX: u32 = rounds(HEAT_MAX) + 1;
+/// Quarters in which a page that was evicted is back soon.
+const SOON: u32 = 2;
+const QUARTER_SHIFT: u32 = 12;
+const QUARTER_MASK: u32 = 0x3f;
 /// Of a dirty page; of one that is zero: [`PageState::Blank`].
-const WATCHED: u32 = 1 << 16;
-const PIN_SHIFT: u32 = 17;
+const WATCHED: u32 = 1 << 18;
+const PIN_SHIFT: u32 = 19;
+
+/// Rounds that a page with this heat may stay longer than others.
+const fn rounds(heat: u32) -> u32 {
+    match heat {
+        0 => 0,
+        heat => 1 << (heat - 1),
+    }
+}
+
+/// The heat with which a page stays at most `most` rounds longer.
+pub fn heat_for(most: u32) -> u32 {
+    (0..=HEAT_MAX).rev().find(|heat| rounds(*heat) <= most).unwrap_or(0)
+}
 
 const _: () = assert!(PageState::Blank as u32 == WATCHED);
-const _: () = assert!(HEAT_MAX < 3, "credit is heat + 1 and has two bits");
+const _: () = assert!(CREDIT_MAX <= CREDIT_MASK && HEAT_MAX <= HEAT_MASK);
+const _: () = assert!(HEAT_SHIFT == CREDIT_SHIFT + 5 && QUARTER_SHIFT == HEAT_SHIFT + 3);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A page that is evicted and comes back in the same quarter, `returns` times; then its credit.
+    fn credit_after(returns: u32, heat_max: u32) -> u32 {
+        let word = PageWord::default();
+        for quarter in 0..=returns {
+            assert!(word.try_lock(word.look()));
+            assert!(!word.unlock_arrived(PageState::Clean, quarter, heat_max, true));
+            if quarter < returns {
+                assert!(word.try_lock(word.look()));
+                assert!(!word.unlock_evicted(quarter));
+            }
+        }
+        word.look().credit()
+    }
+
+    #[test]
+    fn a_page_that_comes_back_soon_stays_twice_as_long_each_time() {
+        let credits = |most| (0..8).map(|n| credit_after(n, heat_for(most))).collect::<Vec<_>>();
+        assert_eq!(credits(16), [1, 2, 3, 5, 9, 17, 17, 17]);
+        assert_eq!(credits(2), [1, 2, 3, 3, 3, 3, 3, 3]);
+        assert_eq!(credits(0), [1; 8]);
+        assert_eq!([0, 1, 2, 3, 4, 15, 16, 99].map(heat_for), [0, 1, 2, 2, 3, 4, 5, 5]);
+    }
+
+    #[test]
+    fn a_page_that_was_away_for_long_cools_down() {
+        let word = PageWord::default();
+        let come = |quarter| {
+            assert!(word.try_lock(word.look()));
+            assert!(!word.unlock_arrived(PageState::Clean, quarter, HEAT_MAX, false));
+            let credit = word.look().credit();
+            assert!(word.try_lock(word.look()));
+            assert!(!word.unlock_evicted(quarter));
+            credit
+        };
+        assert_eq!([0, 2, 4, 6, 8].map(come), [0, 1, 2, 4, 8]);
+        assert_eq!([11, 14, 17, 20, 23].map(come), [4, 2, 1, 0, 0]);
+        assert_eq!(come(25), 1);
+    }
+}

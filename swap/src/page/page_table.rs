@@ -7,7 +7,7 @@ use std::time::Duration;
 use base::futex;
 
 use crate::kernel::reservation::Reservation;
-use crate::page::page_state::{PageState, PageWord};
+use crate::page::page_state::{PageState, PageWord, heat_for};
 use crate::page::used::UsedBlocks;
 use crate::{PAGE_BYTES, Page, SwapError};
 
@@ -18,13 +18,16 @@ pub struct PageTable {
     words: Reservation,
     used: UsedBlocks,
     pages: usize,
+    heat_max: u32,
 }
 
 impl PageTable {
-    /// For `pages` pages, all of which are zero and none of which was used.
-    pub fn new(pages: usize) -> Result<PageTable, SwapError> {
+    /// For `pages` pages, all of which are zero and none of which was used. A page that comes back soon after its
+    /// eviction stays at most `rounds_max` rounds longer than others.
+    pub fn new(pages: usize, rounds_max: u32) -> Result<PageTable, SwapError> {
         let words = Reservation::new(pages * size_of::<PageWord>(), PAGE_BYTES)?;
-        Ok(PageTable { words, used: UsedBlocks::new(pages), pages })
+        let used = UsedBlocks::new(pages);
+        Ok(PageTable { words, used, pages, heat_max: heat_for(rounds_max) })
     }
 
     /// Pages of the far space.
@@ -83,13 +86,13 @@ impl PageTable {
         wake_if(word, word.unlock(state));
     }
 
-    /// Gives back the lock of a page that has come, in the round `lap` of the replacement. As
+    /// Gives back the lock of a page that has come, in a quarter of the replacement. As
     /// [`PageWord::unlock_arrived`].
     #[inline]
-    pub fn unlock_arrived(&self, page: Page, state: PageState, lap: u32, is_wanted: bool) {
+    pub fn unlock_arrived(&self, page: Page, state: PageState, quarter: u32, is_wanted: bool) {
         self.used.note(page);
         let word = self.word(page);
-        wake_if(word, word.unlock_arrived(state, lap, is_wanted));
+        wake_if(word, word.unlock_arrived(state, quarter, self.heat_max, is_wanted));
     }
 
     /// Gives back the lock of a page that a walk has brought. As [`PageWord::unlock_passing`].
@@ -114,11 +117,11 @@ impl PageTable {
         wake_if(word, word.unlock_watched());
     }
 
-    /// Gives back the lock of a page that was dropped for lack of room, in the round `lap` of the replacement.
+    /// Gives back the lock of a page that was dropped for lack of room, in a quarter of the replacement.
     #[inline]
-    pub fn unlock_evicted(&self, page: Page, lap: u32) {
+    pub fn unlock_evicted(&self, page: Page, quarter: u32) {
         let word = self.word(page);
-        wake_if(word, word.unlock_evicted(lap));
+        wake_if(word, word.unlock_evicted(quarter));
     }
 }
 

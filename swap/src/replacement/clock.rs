@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Page;
 use crate::kernel::interface::KernelInterface;
-use crate::page::page_state::{PageState, PageWord, Seen};
+use crate::page::page_state::{CREDIT_MAX, PageState, PageWord, Seen};
 use crate::page::page_table::PageTable;
 use crate::page::used::UsedBlocks;
 use crate::page::written::ASKED_PAGES;
@@ -120,7 +120,7 @@ impl Replacement {
 
     /// Pages that an idle round may look at before it is over: each as often as credit can last.
     pub fn looks_max(&self, pages: &PageTable) -> usize {
-        pages.used().pages() * (CREDIT_MAX + 1)
+        pages.used().pages() * (CREDIT_MAX as usize + 1)
     }
 }
 
@@ -128,8 +128,6 @@ impl Replacement {
 const LOOK_PAGES: usize = 4096;
 /// Pages that the replacement looks at before others may look on.
 pub const HAND_STEP: usize = ASKED_PAGES;
-/// The most credit that `page_state` can hold.
-const CREDIT_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ pub struct Epochs {
     /// The paper's N.
     percent: u32,
     number: AtomicU64,
-    /// Pages that may still come in this epoch.
+    /// Pages that may still change in this epoch.
     left: AtomicI64,
 }
 
@@ -25,8 +25,8 @@ impl Epochs {
         self.number.load(Relaxed)
     }
 
-    /// `pages` pages were brought in; `resident_pages` are in local memory now.
-    pub fn came(&self, pages: usize, resident_pages: usize) {
+    /// `pages` pages were brought in, or evicted; `resident_pages` are in local memory now.
+    pub fn changed(&self, pages: usize, resident_pages: usize) {
         let pages = pages as i64;
         if self.left.fetch_sub(pages, Relaxed) > pages {
             return;
@@ -53,7 +53,7 @@ mod tests {
         let epochs = Epochs::new(10);
         let ends = |pages: usize| {
             let before = epochs.number();
-            (0..pages).for_each(|_| epochs.came(1, 10_000));
+            (0..pages).for_each(|_| epochs.changed(1, 10_000));
             epochs.number() - before
         };
         assert_eq!([ends(63), ends(1), ends(999), ends(1), ends(10_000)], [0, 1, 0, 1, 10]);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn epochs_go_on_when_more_pages_come_at_once_than_one_has() {
         let epochs = Epochs::new(10);
-        (0..100).for_each(|_| epochs.came(128, 100));
+        (0..100).for_each(|_| epochs.changed(128, 100));
         assert_eq!(epochs.number(), 100);
     }
 }

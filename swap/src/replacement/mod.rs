@@ -22,6 +22,8 @@ pub struct Replacement {
     clock: Clock,
     ready: ReadyRing,
     epochs: Epochs,
+    /// Its quarters end with evictions: pages that are zero, or take free frames, displace none.
+    quarters: Epochs,
     forecaster: Forecaster,
 }
 
@@ -32,6 +34,7 @@ impl Replacement {
             clock: Clock::new(pages),
             ready: ReadyRing::new(ready::SLOTS),
             epochs: Epochs::new(epoch_percent),
+            quarters: Epochs::new(25),
             forecaster,
         }
     }
@@ -50,7 +53,19 @@ impl Replacement {
     /// Pages came; `resident_pages` are in local memory.
     #[inline]
     pub fn came(&self, pages: usize, resident_pages: usize) {
-        self.epochs.came(pages, resident_pages);
+        self.epochs.changed(pages, resident_pages);
+    }
+
+    /// The quarter of the replacement: one is over when as many pages have left as a quarter of the resident ones.
+    #[inline]
+    pub fn quarter(&self) -> u32 {
+        self.quarters.number() as u32
+    }
+
+    /// Pages left for lack of room; `resident_pages` are in local memory. Returns the quarter.
+    pub fn left(&self, pages: usize, resident_pages: usize) -> u32 {
+        self.quarters.changed(pages, resident_pages);
+        self.quarter()
     }
 
     /// The pages that should come with a page that is `state` and was faulted on. `probed` gets the results of

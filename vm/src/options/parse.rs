@@ -458,6 +458,7 @@ mod tests {
             "-XX:Transport=tcp",
             "-XX:+PageChecksums",
             "-XX:FaultTrace=2000",
+            "-XX:PageTrace=/tmp/pages",
             "-XX:-MakoOffloadTracing",
             "-XX:MakoEntryBufferSize=256",
             "-XX:MakoPollingPeriod=7",
@@ -487,10 +488,11 @@ mod tests {
         assert_eq!(options.heap.transport, rdma::Transport::Tcp);
         assert!(options.heap.page_checksums);
         assert_eq!(options.heap.fault_trace, 2000);
+        assert_eq!(options.heap.page_trace.as_deref(), Some("/tmp/pages".as_ref()));
         let mako = options.heap.mako;
         assert!(!mako.offload_tracing && mako.offload_evacuation && mako.write_through);
         assert_eq!((mako.entry_buffer, mako.polling_period.as_micros()), (256, 7));
-        assert_eq!(options.arguments.len(), 24);
+        assert_eq!(options.arguments.len(), 25);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod hit;
 pub mod interp;
 pub mod jit;
 pub mod list;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod swap_guard;
