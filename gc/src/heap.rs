@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
-use swap::{PAGE_BYTES, PoolStatus};
+use swap::{FaultObserver, PAGE_BYTES, PoolStatus};
 
 /// The managed heap of one VM.
 pub struct Heap {
@@ -400,6 +400,12 @@ impl Heap {
         };
         self.core.stats.fill(&mut stats);
         stats
+    }
+
+    /// Shows one in `one_in` of the page faults that fetch a page to an observer from now on, in the fault handler. Once;
+    /// returns whether there can be any.
+    pub fn observe_faults(&self, one_in: u32, observer: Arc<dyn FaultObserver>) -> bool {
+        self.core.space.pager().is_some_and(|pager| pager.observe_faults(one_in, observer))
     }
 
     /// As [`Collector::card`].

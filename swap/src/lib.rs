@@ -102,8 +102,10 @@ pub use range::{PAGE_BYTES, Page, PageRange};
 pub use replacement::chase::Chase;
 pub use replacement::prefetch::PrefetcherKind;
 pub use share::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
+pub use stats::fault_profile::{FaultObserver, Interrupted, ONE_IN_MAX, ObservedFault};
 pub use stats::fault_trace::{FaultSample, FaultSamples};
 pub use stats::latency::{LATENCY_BUCKETS, Latencies};
 pub use stats::{
-    FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class, thread_fetch_faults,
+    Activity, During, FaultCause, PagerStats, ThreadClass, activity, during, set_thread_class,
+    thread_class, thread_fetch_faults,
 };

@@ -12,6 +12,7 @@ use crate::engine::evictor::Evictor;
 use crate::engine::fault::{Registration, Served};
 use crate::page::page_state::PageState;
 use crate::page_trace::{PageAction, TraceWriter, TracedSpace};
+use crate::stats::fault_profile::FaultObserver;
 use crate::stats::fault_trace::FaultSamples;
 use crate::stats::{ThreadClass, Touch};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
@@ -415,6 +416,16 @@ impl Pager {
             Memory::Far(far) => far.space.fault_samples(),
             Memory::Traced(_) => None,
         }
+    }
+
+    /// Shows one in `one_in` of the faults that fetch a page to an observer from now on, in the fault handler. Once;
+    /// returns whether there are faults at all, which a local pager has not.
+    pub fn observe_faults(&self, one_in: u32, observer: Arc<dyn FaultObserver>) -> bool {
+        match &self.memory {
+            Memory::Far(far) => far.space.observe_faults(one_in, observer),
+            Memory::Traced(_) => return false,
+        }
+        true
     }
 
     fn state(&self, page: Page) -> PageState {

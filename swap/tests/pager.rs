@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::{PeerId, Segment, ShmSegment};
 use swap::{
-    PAGE_BYTES, Page, PageAction, PageEvent, PageTraceFile, Pager, PagerOptions, PrefetcherKind,
-    SwapError, ThreadClass, set_thread_class,
+    Activity, FaultObserver, ObservedFault, PAGE_BYTES, Page, PageAction, PageEvent, PageTraceFile,
+    Pager, PagerOptions, PrefetcherKind, SwapError, ThreadClass, during, set_thread_class,
 };
 
 use support::{WORDS, far, far_with, load, pages, signals, store, word};
@@ -791,4 +791,42 @@ fn sampled_faults_are_those_that_fetched() {
     assert_eq!(read.faults, 2);
     let Some((pager, _)) = far(4096, 512) else { return };
     assert!(pager.fault_samples().is_none(), "no thread accesses it");
+}
+
+#[derive(Default)]
+struct Observed(Mutex<Vec<ObservedFault>>);
+
+impl FaultObserver for Observed {
+    fn observe(&self, fault: &ObservedFault) {
+        // No other thread takes the lock while the handler runs.
+        self.0.lock().unwrap().push(*fault);
+    }
+}
+
+#[test]
+fn an_observer_is_shown_where_pages_were_fetched_and_by_whom() {
+    let Some((pager, _)) = far(4096, 512) else { return };
+    let observed = Arc::new(Observed::default());
+    // Nothing may be allocated in a handler.
+    observed.0.lock().unwrap().reserve(16);
+    assert!(pager.observe_faults(1, observed.clone()));
+    store(&pager, 3, 0, 1);
+    store(&pager, 200, 0, 1);
+    assert!(observed.0.lock().unwrap().is_empty(), "a page that is new is not fetched");
+    pager.evict(pages(0, 1024));
+    load(&pager, 3, 0);
+    let class = set_thread_class(ThreadClass::Gc);
+    {
+        let _tracing = during(Activity::Tracing);
+        load(&pager, 200, 0);
+    }
+    set_thread_class(class);
+    load(&pager, 200, 0);
+    let seen = observed.0.lock().unwrap();
+    let [program, collector] = seen[..] else { panic!("{seen:?}") };
+    assert_eq!((program.class, program.activity), (ThreadClass::Mutator, Activity::Other));
+    assert_eq!((collector.class, collector.activity), (ThreadClass::Gc, Activity::Tracing));
+    assert!(program.interrupted.pc != 0 && program.interrupted.sp != 0 && program.weight == 1);
+    let Ok(local) = Pager::local(PAGE_BYTES) else { return };
+    assert!(!local.observe_faults(1, observed.clone()), "there are no faults");
 }

@@ -3,7 +3,7 @@
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use swap::{ThreadClass, set_thread_class};
+use swap::{ThreadClass, activity, during, set_thread_class};
 
 /// A number of workers; the first is the thread that calls [`run`](Self::run).
 pub struct Workers {
@@ -72,11 +72,18 @@ impl Workers {
         }
     }
 
-    /// Carries out `job` once for each worker, with its number, and returns when all have ended. One at a time.
+    /// Carries out `job` once for each worker, with its number, and returns when all have ended. One at a time. The
+    /// workers' faults count for what the caller is doing.
     pub fn run(&self, job: &(dyn Fn(usize) + Sync)) {
         if self.count == 1 {
             return job(0);
         }
+        let caller_is = activity();
+        let job = |id: usize| {
+            let _same = during(caller_is);
+            job(id);
+        };
+        let job: &(dyn Fn(usize) + Sync) = &job;
         let mut state = self.shared.state.lock();
         assert!(state.job.is_none() && !state.is_stopping, "{}: one job at a time", self.name);
         // SAFETY: only the lifetime changes; the pointer is removed below, before the borrow ends.

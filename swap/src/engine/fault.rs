@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use crate::SwapError;
 use crate::engine::FarSpace;
 use crate::page_trace::TracedSpace;
+use crate::stats::fault_profile::Interrupted;
 
 /// A far space that has faults.
 pub enum Served {
@@ -34,9 +35,9 @@ impl Served {
         }
     }
 
-    fn fault(&self, offset: usize, write: bool) {
+    fn fault(&self, offset: usize, write: bool, interrupted: Interrupted) {
         match self {
-            Served::Paged(space) => space.fault(offset, write),
+            Served::Paged(space) => space.fault(offset, write, interrupted),
             Served::Traced(space) => space.fault(offset, write),
         }
     }
@@ -101,8 +102,9 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     match find(address) {
         Some(space) if code == libc::BUS_ADRERR => {
             // SAFETY: the kernel passes a ucontext to handlers installed with SA_SIGINFO.
-            let write = unsafe { is_write(context.cast()) };
-            space.fault(address - space.base(), write);
+            let (write, interrupted) =
+                unsafe { (is_write(context.cast()), interrupted(context.cast())) };
+            space.fault(address - space.base(), write, interrupted);
         }
         _ => pass_on(signal, info, context),
     }
@@ -129,6 +131,19 @@ fn find(address: usize) -> Option<&'static Served> {
 unsafe fn is_write(context: *const libc::ucontext_t) -> bool {
     // SAFETY: promised by the caller.
     unsafe { (*context).uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0 }
+}
+
+/// Where the access was.
+///
+/// # Safety
+/// `context` is the one that the kernel passed to the handler.
+#[cfg(target_arch = "x86_64")]
+unsafe fn interrupted(context: *const libc::ucontext_t) -> Interrupted {
+    // SAFETY: promised by the caller.
+    let registers = unsafe { &(*context).uc_mcontext.gregs };
+    let [pc, fp, sp] =
+        [libc::REG_RIP, libc::REG_RBP, libc::REG_RSP].map(|name| registers[name as usize] as usize);
+    Interrupted { pc, fp, sp }
 }
 
 /// Not ours: the handler that was installed before gets it.

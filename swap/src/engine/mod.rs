@@ -14,7 +14,7 @@ pub mod ranges;
 mod readahead;
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base::{die, now_ns};
@@ -30,6 +30,7 @@ use crate::range::RUN_PAGES;
 use crate::replacement::Replacement;
 use crate::replacement::chase::Chase;
 use crate::replacement::forecast::{Forecast, Forecaster};
+use crate::stats::fault_profile::{FaultObserver, FaultSampler, Interrupted};
 use crate::stats::fault_trace::{FaultSamples, FaultTrace};
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::transfer::Transfer;
@@ -52,6 +53,8 @@ pub struct FarSpace {
     budget_changes: bool,
     counters: Counters,
     trace: Option<FaultTrace>,
+    /// Set once, if a profile is asked for.
+    sampler: OnceLock<FaultSampler>,
 }
 
 impl FarSpace {
@@ -91,6 +94,7 @@ impl FarSpace {
             budget_changes: options.budget_changes,
             counters: Counters::default(),
             trace: (samples > 0).then(|| FaultTrace::new(samples, now_ns())),
+            sampler: OnceLock::new(),
         })
     }
 
@@ -159,6 +163,12 @@ impl FarSpace {
         self.trace.as_ref().map(FaultTrace::read)
     }
 
+    /// Shows one in `one_in` of the faults that fetch a page to an observer from now on. Once.
+    pub fn observe_faults(&self, one_in: u32, observer: Arc<dyn FaultObserver>) {
+        let is_first = self.sampler.set(FaultSampler::new(one_in, observer)).is_ok();
+        assert!(is_first, "faults of a far space have one observer");
+    }
+
     /// The word of a page.
     #[inline]
     pub fn word(&self, page: Page) -> &PageWord {
@@ -167,7 +177,7 @@ impl FarSpace {
 
     /// The fault handler's body, for an access at an offset of the range: as [`touch`](Self::touch), with the page
     /// that the word there leads to, and measures the time.
-    pub fn fault(&self, offset: usize, write: bool) {
+    pub fn fault(&self, offset: usize, write: bool, interrupted: Interrupted) {
         let began = now_ns();
         let page = Page::of_offset(offset);
         let cause = self.touch(page, write, Touch::Fault);
@@ -175,10 +185,14 @@ impl FarSpace {
             self.chase_word(offset);
         }
         self.counters.took(cause, now_ns().saturating_sub(began));
-        if let Some(trace) = &self.trace
-            && cause == FaultCause::Fetch
-        {
+        if cause != FaultCause::Fetch {
+            return;
+        }
+        if let Some(trace) = &self.trace {
             trace.note(page, write, began);
+        }
+        if let Some(sampler) = self.sampler.get() {
+            sampler.note(interrupted);
         }
     }
 

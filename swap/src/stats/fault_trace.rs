@@ -79,7 +79,7 @@ impl FaultTrace {
 }
 
 /// As good as random, by the finaliser of SplitMix64.
-fn spread(number: u64) -> u64 {
+pub(super) fn spread(number: u64) -> u64 {
     let mut n = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,9 +1,11 @@
 //! Counters, and the thread class to which a fault is attributed.
 
+pub mod fault_profile;
 pub mod fault_trace;
 pub mod latency;
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::PAGE_BYTES;
@@ -25,6 +27,7 @@ thread_local! {
     // Without destructor and lazy initialisation, so that the fault handler may read it.
     static CLASS: Cell<ThreadClass> = const { Cell::new(ThreadClass::Mutator) };
     static FETCH_FAULTS: Cell<u64> = const { Cell::new(0) };
+    static ACTIVITY: Cell<Activity> = const { Cell::new(Activity::Other) };
 }
 
 /// Sets the class of the calling thread; returns the previous one.
@@ -40,6 +43,51 @@ pub fn thread_fetch_faults() -> u64 {
 /// The class of the calling thread.
 pub fn thread_class() -> ThreadClass {
     CLASS.get()
+}
+
+/// What a collector's thread is doing, for profiles of faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Activity {
+    /// Nothing of the following. The default.
+    #[default]
+    Other = 0,
+    /// Finding the objects that live.
+    Tracing = 1,
+    /// Moving objects, and making references lead to their new places, in a collection of the whole heap or of
+    /// its old part.
+    Evacuation = 2,
+    /// A collection of young objects.
+    MinorCollection = 3,
+}
+
+impl Activity {
+    pub const ALL: [Activity; 4] =
+        [Activity::Other, Activity::Tracing, Activity::Evacuation, Activity::MinorCollection];
+}
+
+/// While this lives, the thread that made it has another [`Activity`].
+#[must_use]
+pub struct During {
+    before: Activity,
+    /// It belongs to its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Drop for During {
+    fn drop(&mut self) {
+        ACTIVITY.set(self.before);
+    }
+}
+
+/// Says what the calling thread is doing, until the result is dropped.
+pub fn during(activity: Activity) -> During {
+    During { before: ACTIVITY.replace(activity), _thread: PhantomData }
+}
+
+/// What the calling thread is doing.
+pub fn activity() -> Activity {
+    ACTIVITY.get()
 }
 
 /// Why a thread had to come to the pager.

@@ -19,7 +19,7 @@ use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::tracing::references::COUNTERS;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use swap::{ThreadClass, set_thread_class};
+use swap::{Activity, ThreadClass, during, set_thread_class};
 
 /// The regions that a pause collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +97,9 @@ impl G1 {
             _ => ("Pause Young (Normal)", "Normal"),
         };
         let pause = self.begin(world, format!("Pause Young ({what})"), cause);
+        let is_minor = old.is_empty();
+        let _moving =
+            during(if is_minor { Activity::MinorCollection } else { Activity::Evacuation });
         let marks = marks.then(|| self.marking.begin(tables, world));
         let moving = self.choose(&old);
         self.merge_remembered(&old);

@@ -307,6 +307,7 @@ impl G1 {
     /// The marker thread.
     pub(super) fn run_markings(&self) {
         swap::set_thread_class(swap::ThreadClass::Gc);
+        let _tracing = swap::during(swap::Activity::Tracing);
         let _bomb = AbortOnPanic;
         while self.marking.next() {
             self.marking.begin_tracing(&self.tables);

@@ -39,7 +39,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use swap::{PageRange, Pager};
+use swap::{Activity, PageRange, Pager, during};
 
 /// Whether mutators run beside the cycle.
 enum World<'w> {
@@ -175,6 +175,7 @@ impl Mako {
         world: &World,
         snapshot: &mut Option<Snapshot>,
     ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
+        let _tracing = during(Activity::Tracing);
         let hurry = matches!(world, World::Stopped(_));
         let touches = self.shared.touches.has_noted().then_some(&self.shared.touches);
         self.agents.begin_tracing(self.soft_limit_ms(hurry), touches.is_some())?;
@@ -501,6 +502,7 @@ impl Mako {
     /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects
     /// moved by agents, or by this thread in their place.
     fn evacuate(&self, groups: Vec<Arc<Group>>, snapshot: &Snapshot) -> u64 {
+        let _moving = during(Activity::Evacuation);
         let geometry = &self.shared.entries.geometry;
         let mut queues = vec![VecDeque::new(); self.agents.count()];
         for group in &groups {
@@ -551,6 +553,7 @@ impl Mako {
         if decision.groups.is_empty() {
             return 0;
         }
+        let _moving = during(Activity::Evacuation);
         let mut held = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));

@@ -15,7 +15,7 @@ use crate::hit::HitGeometry;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use swap::ThreadClass;
+use swap::{ThreadClass, activity, during};
 
 /// The agents of a heap, by server. Used by the collector's thread.
 pub struct InProcess {
@@ -138,10 +138,12 @@ fn round(agents: &mut [Agent]) -> Vec<(usize, usize, Mesh)> {
     };
     let mut agents = agents.iter_mut().enumerate();
     let mine = agents.next();
+    let caller_is = activity();
     std::thread::scope(|scope| {
         let on_thread = |agent| {
             let run = move || {
                 swap::set_thread_class(ThreadClass::Gc);
+                let _same = during(caller_is);
                 work(agent)
             };
             let spawned =

@@ -15,7 +15,7 @@ use crate::object::log::LogLevel;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
 use std::time::Instant;
-use swap::PAGE_BYTES;
+use swap::{Activity, PAGE_BYTES, during};
 
 /// Called when everything has its final place. The regions that objects are in may have another use
 /// until the collection is over.
@@ -66,7 +66,10 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         let (core, start) = (self.core, Instant::now());
         // Those of a cycle that this collection ends.
         core.strings.take();
-        self.mark(world, free_bytes);
+        {
+            let _tracing = during(Activity::Tracing);
+            self.mark(world, free_bytes);
+        }
         self.log_phase("Phase 1: Mark live objects", start);
         let planned = Instant::now();
         let mut plan = Plan::new(core, self.codec.slot_bytes(), self.bitmap, prefix, |id| {
@@ -77,6 +80,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         }
         self.log_phase("Phase 2: Compute new object addresses", planned);
         let moving = Instant::now();
+        let _moving = during(Activity::Evacuation);
         self.forward_roots(world, &plan);
         let mut compaction = Compaction::new(core, self.codec, &plan, placed);
         compaction.run();

@@ -78,6 +78,7 @@ impl Shared {
     ) -> bool {
         // A buffer is passed from region to region: its rest at the end is wasted.
         let buffers = Mutex::new(Vec::<CopyBuffer>::new());
+        let _moving = swap::during(swap::Activity::Evacuation);
         let run = |pieces: &Pieces, which| {
             pieces.work_off(threads, |piece| {
                 let buffer = buffers.lock().pop().unwrap_or_default();

@@ -239,6 +239,7 @@ impl Marking {
     pub fn close(&self, run: &Run<'_>) -> bool {
         let Run { threads, is_beside_program, stop } = *run;
         let lined = self.lined.as_ref().filter(|_| is_beside_program);
+        let _tracing = swap::during(swap::Activity::Tracing);
         self.queue.begin();
         let holders = &*self.holders();
         workers::run(threads, || {

@@ -44,6 +44,7 @@ impl Shared {
         threads: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> bool {
+        let _moving = swap::during(swap::Activity::Evacuation);
         update.pieces.work_off(threads, |piece| {
             let (id, top) = update.regions[piece];
             let is_kept = self.forwarding.is_from(id);

@@ -2,15 +2,18 @@
 
 use crate::threads::workers::AbortOnPanic;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use swap::{ThreadClass, set_thread_class};
+use swap::{ThreadClass, activity, during, set_thread_class};
 
-/// Runs `work` on `count` threads, one of which is the caller's, and returns when all have returned.
+/// Runs `work` on `count` threads, one of which is the caller's, and returns when all have returned. The others'
+/// faults count for what the caller is doing.
 pub fn run(count: usize, work: impl Fn() + Sync) {
+    let caller_is = activity();
     std::thread::scope(|scope| {
         for _ in 1..count {
             scope.spawn(|| {
                 let _bomb = AbortOnPanic;
                 set_thread_class(ThreadClass::Gc);
+                let _same = during(caller_is);
                 work();
             });
         }

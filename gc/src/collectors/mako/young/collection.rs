@@ -36,7 +36,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use swap::{ThreadClass, set_thread_class};
+use swap::{Activity, ThreadClass, during, set_thread_class};
 
 /// The parameters of a minor collection.
 pub struct Order {
@@ -140,6 +140,7 @@ impl Mako {
         cause: Option<CollectCause>,
     ) -> Vec<ObjectRef> {
         let Some(nursery) = &self.nursery else { return Vec::new() };
+        let _minor = during(Activity::MinorCollection);
         let (core, table) = (&*self.core, nursery.table());
         let start = Instant::now();
         let used_before = core.regions.used_bytes();
