@@ -5,7 +5,7 @@ use super::image::ClassImage;
 use super::patches::ModulePatches;
 use super::start_times::StartTimes;
 use super::{classes, phases};
-use crate::diagnostics::{Diagnostics, crash};
+use crate::diagnostics::{Diagnostics, crash, fault_profile};
 use crate::ffi::natives::Natives;
 use crate::jit::Jit;
 use crate::loading::holders::Holders;
@@ -79,6 +79,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     }
     vm.heap.bind(Arc::new(Binding(vm)));
     crate::jvm::stats::serve(vm)?;
+    fault_profile::start(vm)?;
     let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;
     vm.natives.open_boot_libraries(&vm.options.java_home)?;
     let Options { properties, java_home, .. } = &vm.options;

@@ -4,6 +4,7 @@
 //!   [`operations`].
 //! * [`commands`]: the diagnostic commands, one table for `jcmd` and for the bean `DiagnosticCommand`.
 //! * [`crash`]: reports of crashes.
+//! * [`fault_profile`]: which lines of the program make pages be fetched.
 //! * [`heap_dump`]: heap dumps in the format HPROF.
 //! * [`perf_data`]: counters in a file, for `jps` and `jstat`.
 //! * [`running`]: the options, some of which can be changed while the VM runs.
@@ -13,6 +14,7 @@
 pub mod attach;
 pub mod commands;
 pub mod crash;
+pub mod fault_profile;
 pub mod heap_dump;
 mod operations;
 pub mod perf_data;
@@ -27,6 +29,7 @@ pub struct Diagnostics {
     pub options: running::RunningOptions,
     pub heap_dumps: heap_dump::Automatic,
     pub perf_data: perf_data::PerfData,
+    pub fault_profile: Option<fault_profile::FaultProfile>,
 }
 
 impl Diagnostics {
@@ -35,6 +38,7 @@ impl Diagnostics {
             options: running::RunningOptions::new(options),
             heap_dumps: heap_dump::Automatic::default(),
             perf_data: perf_data::PerfData::new(options),
+            fault_profile: fault_profile::FaultProfile::new(options),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod crashed;
 pub mod enter;
 pub mod frame;
 pub mod holders;
+pub mod interrupted;
 pub mod roots;
 pub mod stack;
 pub mod walk;

@@ -22,13 +22,28 @@ use crate::runtime::{JResult, Klass, MethodRef, Throw, object, slots};
 use crate::threads::requests;
 use classfile::bytecode::op;
 use gc::object::ObjectRef;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 /// Executes from `frame`, which has just been pushed and has the flag `ENTRY`, until it returns.
 ///
 /// # Safety
 /// `frame` is the top frame of `t`, which is the current thread, with its method prepared and verified.
 pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
+    // SAFETY: by the contract.
+    unsafe {
+        match t.vm.options.fault_profile {
+            None => interpret::<false>(t, frame),
+            Some(_) => interpret::<true>(t, frame),
+        }
+    }
+}
+
+/// With `NOTES_PC` the frame's `pc` is right at every instruction: for the fault profile, which interrupts anywhere.
+///
+/// # Safety
+/// As `run`.
+#[inline(never)]
+unsafe fn interpret<const NOTES_PC: bool>(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
     // SAFETY: verified code keeps to its frame's slots and to types, so that slots read as references are
     // plain addresses of live objects; the quickening protocol is that of the module `quick`.
     unsafe {
@@ -339,6 +354,11 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     }};
                 }
 
+                if NOTES_PC {
+                    // The compiler does not leave it out, or move it behind what may fault.
+                    (&raw mut (*frame).pc).write_volatile(pc);
+                    compiler_fence(Ordering::SeqCst);
+                }
                 let opcode = (*pc.cast::<AtomicU8>()).load(Ordering::Acquire);
                 // Calls evaluate to the method and the length of the instruction; all other instructions
                 // continue the loop themselves.

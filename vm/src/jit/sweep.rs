@@ -35,6 +35,9 @@ pub(super) fn free(
     if unwanted.is_empty() {
         return;
     }
+    if let Some(profile) = &vm.diagnostics.fault_profile {
+        profile.before_code_goes(vm);
+    }
     let mut on_stacks: FxHashSet<usize> = FxHashSet::default();
     vm.threads.for_each(&mut |thread| {
         activation::for_each_frame(thread, &mut |frame| {

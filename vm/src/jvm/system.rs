@@ -108,6 +108,7 @@ pub fn before_exit(vm: &'static Vm) {
     if !vm.jvm.exiting.swap(true, std::sync::atomic::Ordering::AcqRel) {
         super::stats::write(vm);
         vm.jit.at_exit(vm);
+        crate::diagnostics::fault_profile::at_exit(vm);
         crate::diagnostics::end();
     }
 }

@@ -336,7 +336,7 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-pub const FAR: [(&str, &str); 14] = [
+pub const FAR: [(&str, &str); 15] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--local-memory-pool", "LocalMemoryPool"),
@@ -350,6 +350,7 @@ pub const FAR: [(&str, &str); 14] = [
     ("--far-latency", "FarLatency"),
     ("--far-bandwidth", "FarBandwidth"),
     ("--stats", "StatsFile"),
+    ("--fault-profile", "FaultProfile"),
     ("--metrics", "MetricsAddress"),
 ];
 

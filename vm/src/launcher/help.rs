@@ -40,6 +40,7 @@ usage: vm run [options] <main class> [arguments]
   -D<name>=<value>  -Xss<size>  -ea  --enable-preview  @<file with options>
   -Xlog:gc*, -verbose:gc    log collections
   --stats <file>            write counters and pauses as JSON at the end
+  --fault-profile <file>    write which lines of the program fetched pages, for flame graphs
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
   -version  --version
 

@@ -74,6 +74,9 @@ pub fn unload(vm: &'static Vm, world: &WorldStopped, is_alive: &dyn Fn(HolderId)
     if dead.is_empty() {
         return;
     }
+    if let Some(profile) = &vm.diagnostics.fault_profile {
+        profile.before_code_goes(vm);
+    }
     let logs = vm.options.log.wants_unloaded_classes();
     for holder in &dead {
         let classes = holder.classes.lock();

@@ -140,6 +140,10 @@ options! {
         pub baseline_as_in_paper: bool as Switch = false, "BaselineAsInPaper", Paper;
         /// File for the counters, written as JSON at the end: --stats.
         pub stats_file: Option<PathBuf> as File = None, "StatsFile", Product;
+        /// File for a profile of page faults by Java method and line, written at the end: --fault-profile.
+        pub fault_profile: Option<PathBuf> as File = None, "FaultProfile", Product;
+        /// The profile of page faults has a sample of them: one in this many, each of which counts for as many.
+        pub fault_profile_interval: u32 as Count = 64, "FaultProfileInterval" in 1..=1 << 24, Product;
         /// Address at which Prometheus can read counters, HOST:PORT: --metrics.
         pub metrics_address: Option<String> as OrNone of Word = None, "MetricsAddress", Product;
     } with {

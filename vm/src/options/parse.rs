@@ -459,6 +459,8 @@ mod tests {
             "-XX:+PageChecksums",
             "-XX:FaultTrace=2000",
             "-XX:PageTrace=/tmp/pages",
+            "-XX:FaultProfile=/f",
+            "-XX:FaultProfileInterval=7",
             "-XX:-MakoOffloadTracing",
             "-XX:MakoEntryBufferSize=256",
             "-XX:MakoPollingPeriod=7",
@@ -489,10 +491,12 @@ mod tests {
         assert!(options.heap.page_checksums);
         assert_eq!(options.heap.fault_trace, 2000);
         assert_eq!(options.heap.page_trace.as_deref(), Some("/tmp/pages".as_ref()));
+        assert_eq!(options.fault_profile, Some("/f".into()));
+        assert_eq!(options.fault_profile_interval, 7);
         let mako = options.heap.mako;
         assert!(!mako.offload_tracing && mako.offload_evacuation && mako.write_through);
         assert_eq!((mako.entry_buffer, mako.polling_period.as_micros()), (256, 7));
-        assert_eq!(options.arguments.len(), 25);
+        assert_eq!(options.arguments.len(), 27);
     }
 
     #[test]

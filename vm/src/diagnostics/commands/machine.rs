@@ -1,6 +1,8 @@
 //! `Thread.print`, `VM.*` and `Compiler.*`
 
 use super::{Arguments, Command, Failure, Kind, Parameter};
+use crate::diagnostics::fault_profile::Written;
+use crate::diagnostics::heap_dump::reason;
 use crate::diagnostics::operations;
 use crate::diagnostics::running::{self, Refusal};
 use crate::machine::JavaThread;
@@ -8,6 +10,7 @@ use crate::options::identity::{VM_NAME, library_version, vm_version};
 use crate::options::shown::Origin;
 use crate::threads::dump::{self, Details};
 use std::fmt::Write;
+use std::path::Path;
 
 pub const COMMANDS: &[Command] = &[
     Command {
@@ -37,6 +40,14 @@ pub const COMMANDS: &[Command] = &[
         impact: "Low",
         parameters: &[],
         run: command_line,
+    },
+    Command {
+        name: "VM.fault_profile",
+        description: "Write the profile of page faults so far, by Java method and line, as collapsed stacks. Needs \
+                      --fault-profile.",
+        impact: "Low",
+        parameters: &[argument("filename", "The file; else that of --fault-profile", false)],
+        run: fault_profile,
     },
     Command {
         name: "VM.flags",
@@ -201,6 +212,25 @@ fn command_line(t: &JavaThread, _arguments: &Arguments, out: &mut String) -> Res
         "java_command: {command}\njava_class_path (initial): {class_path}\n\
          Launcher Type: {launcher}"
     );
+    Ok(())
+}
+
+fn fault_profile(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Result<(), Failure> {
+    let Some(profile) = &t.vm.diagnostics.fault_profile else {
+        return Err(Failure::Failed(
+            "There is no profile: start the VM with --fault-profile FILE\n".into(),
+        ));
+    };
+    let file = arguments.text("filename").map_or(profile.file(), Path::new);
+    // The world may be stopped meanwhile.
+    let written = t.safely(|| profile.write(t.vm, file));
+    let name = file.display();
+    let Written { faults, lost } = written
+        .map_err(|error| Failure::Failed(format!("cannot write {name}: {}\n", reason(&error))))?;
+    let _ = writeln!(out, "Faults of {faults} pages written to {name}");
+    if lost > 0 {
+        let _ = writeln!(out, "Samples of {lost} faults were lost");
+    }
     Ok(())
 }
 

@@ -19,7 +19,7 @@
 mod files;
 mod handler;
 mod memory;
-mod native_frames;
+pub(super) mod native_frames;
 mod output;
 mod process;
 mod report;

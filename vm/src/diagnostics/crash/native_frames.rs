@@ -61,6 +61,43 @@ impl NativeFrames {
     }
 }
 
+/// From the place `from`, at which a signal has interrupted the thread, outwards to the first frame that is wanted; else
+/// the last one that unwinding tables lead to. In the signal's handler.
+pub fn find(from: usize, is_wanted: &dyn Fn(usize) -> bool) -> Option<NativeFrame> {
+    let mut search = Search { from: Some(from), is_wanted, last: None };
+    // SAFETY: the function gets `search` as its argument, while this call lasts.
+    unsafe { _Unwind_Backtrace(step, (&raw mut search).cast()) };
+    search.last
+}
+
+struct Search<'s> {
+    /// Frames inside of this one are the signal handler's.
+    from: Option<usize>,
+    is_wanted: &'s dyn Fn(usize) -> bool,
+    last: Option<NativeFrame>,
+}
+
+extern "C" fn step(context: *mut c_void, search: *mut c_void) -> c_int {
+    // SAFETY: `find` passes it, and waits for this function.
+    let search = unsafe { &mut *search.cast::<Search<'_>>() };
+    let frame = frame_of(context);
+    match search.from {
+        Some(from) if from != frame.pc => return CONTINUE,
+        _ => search.from = None,
+    }
+    search.last = Some(frame);
+    if (search.is_wanted)(frame.pc) { STOP } else { CONTINUE }
+}
+
+/// The frame at which the unwinder is.
+fn frame_of(context: *mut c_void) -> NativeFrame {
+    let mut is_before = 0;
+    // SAFETY: the unwinder's own context.
+    let (pc, fp) =
+        unsafe { (_Unwind_GetIPInfo(context, &mut is_before), _Unwind_GetGR(context, RBP)) };
+    NativeFrame { pc, fp, is_return: is_before == 0 }
+}
+
 fn first(context: &libc::ucontext_t) -> NativeFrame {
     let registers = &context.uc_mcontext.gregs;
     NativeFrame {
@@ -79,15 +116,12 @@ struct Walk<'f> {
 extern "C" fn add(context: *mut c_void, walk: *mut c_void) -> c_int {
     // SAFETY: `NativeFrames::walk` passes it, and waits for this function.
     let walk = unsafe { &mut *walk.cast::<Walk<'_>>() };
-    let mut is_before = 0;
-    // SAFETY: the unwinder's own context.
-    let (pc, fp) =
-        unsafe { (_Unwind_GetIPInfo(context, &mut is_before), _Unwind_GetGR(context, RBP)) };
+    let frame = frame_of(context);
     match walk.from {
-        Some(from) if from != pc => return CONTINUE,
+        Some(from) if from != frame.pc => return CONTINUE,
         _ => walk.from = None,
     }
-    walk.frames.push(NativeFrame { pc, fp, is_return: is_before == 0 });
+    walk.frames.push(frame);
     if walk.frames.count == FRAMES { STOP } else { CONTINUE }
 }
 

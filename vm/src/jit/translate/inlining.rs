@@ -84,6 +84,7 @@ impl Translator<'_> {
         let flow = Rc::new(Flow::of(method)?);
         let mut scope = Scope::new(method, flow);
         scope.continuation = Some(self.new_continuation(method.return_type));
+        scope.called_at = self.scope().position;
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
         self.scopes.push(scope);
         self.arguments(arguments);

@@ -29,6 +29,7 @@ impl Translator<'_> {
         while bci < block.end as usize {
             let at = Instruction::at(&code.bytecode, bci).ok_or(NotCompiled::Malformed)?;
             self.scope_mut().bci = bci as u16;
+            self.begin_position();
             self.translated += at.length;
             if self.scopes.len() > 1 {
                 self.inlined += at.length;
@@ -41,6 +42,7 @@ impl Translator<'_> {
         }
         // Other compilers than javac let a loop's body fall through to its test.
         self.scope_mut().bci = bci as u16;
+        self.begin_position();
         self.begin_instruction();
         self.poll_if_closing(&[bci as u16], bci);
         self.jump_to(bci as u16)

@@ -37,6 +37,7 @@ mod locks;
 mod memory;
 mod method_handles;
 mod named;
+mod positions;
 mod roots;
 mod rotate;
 mod safepoints;
@@ -51,6 +52,7 @@ mod var_handles;
 use crate::jit::queue::Task;
 use crate::machine::Vm;
 use crate::runtime::code::body::{Body, InlineCache, Tier};
+use crate::runtime::code::positions::NewPositions;
 use crate::runtime::code::safepoints::{NewSafepoint, Safepoints};
 use crate::runtime::code::side_exits::SideExits;
 use crate::runtime::{ClassHolder, MethodRef};
@@ -69,6 +71,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use facts::Facts;
 use flow::{Bound, Counter, Flow};
 use kind::Kind;
+use positions::POSITIONS;
 use roots::RootSlots;
 use rustc_hash::FxHashMap;
 use scope::{Entry, Operand, Scope};
@@ -166,6 +169,7 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
         tier,
         frame_to_fp: layout.frame_to_fp_offset,
         roots_offset: roots,
+        positions: positions::locate(&compiled.buffer, finished.positions),
         safepoints: locate(&compiled.buffer, finished.safepoints),
         code,
         exits: finished.exits,
@@ -200,7 +204,7 @@ fn locate(
         let at = site.ret_addr - 1;
         let after = locations.partition_point(|location| location.start <= at);
         let Some(location) = after.checked_sub(1).map(|index| &locations[index]) else { continue };
-        if at >= location.end || location.loc.is_default() || location.loc.bits() == LEAF {
+        if at >= location.end || location.loc.bits() >= POSITIONS {
             continue;
         }
         let safepoint = &mut safepoints[location.loc.bits() as usize - 1];
@@ -215,9 +219,6 @@ fn locate(
     }
     Safepoints::pack(found)
 }
-
-/// Source location of instructions that are no safepoints.
-const LEAF: u32 = u32::MAX - 1;
 
 /// Translates one function.
 struct Translator<'f> {
@@ -238,6 +239,8 @@ struct Translator<'f> {
     exit_area: StackSlot,
     exit_words: usize,
     safepoints: Vec<NewSafepoint>,
+    /// While there is a fault profile.
+    positions: Option<NewPositions>,
     exits: exits::Exits,
     cells: Cells,
     unresolved: u32,
@@ -272,6 +275,7 @@ type Cells = Vec<Box<InlineCache>>;
 struct Finished {
     roots: StackSlot,
     safepoints: Vec<NewSafepoint>,
+    positions: Option<NewPositions>,
     exits: SideExits,
     cells: Cells,
     unresolved: u32,
@@ -301,6 +305,7 @@ impl<'f> Translator<'f> {
             exit_area,
             exit_words: 0,
             safepoints: Vec::new(),
+            positions: vm.options.fault_profile.is_some().then(NewPositions::default),
             exits: exits::Exits::default(),
             cells: Vec::new(),
             unresolved: 0,
@@ -317,7 +322,7 @@ impl<'f> Translator<'f> {
 
     /// The whole function.
     fn function(&mut self, flow: Rc<Flow>) -> Result<(), NotCompiled> {
-        self.b.set_srcloc(cranelift_codegen::ir::SourceLoc::new(LEAF));
+        self.leave_safepoint();
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
         self.continue_in(entry);
@@ -758,6 +763,7 @@ impl<'f> Translator<'f> {
         Ok(Finished {
             roots: self.root_slots,
             safepoints: self.safepoints,
+            positions: self.positions,
             exits,
             cells: self.cells,
             unresolved: self.unresolved,

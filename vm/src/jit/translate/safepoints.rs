@@ -1,6 +1,6 @@
 //! References across calls that may move objects.
 
-use super::{Kind, LEAF, Operand, Translator};
+use super::{Kind, Operand, Translator};
 use crate::runtime::code::safepoints::{NewSafepoint, Place};
 use classfile::bytecode::Instruction;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
@@ -217,10 +217,6 @@ impl Translator<'_> {
     ) -> SourceLoc {
         self.safepoints.push(NewSafepoint { return_offset: 0, roots, places, locks });
         SourceLoc::new(self.safepoints.len() as u32)
-    }
-
-    pub(super) fn leave_safepoint(&mut self) {
-        self.b.set_srcloc(SourceLoc::new(LEAF));
     }
 
     /// The instruction behind the present one of a scope.

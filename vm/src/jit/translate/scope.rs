@@ -41,6 +41,9 @@ pub struct Scope {
     pub entered_at: Option<usize>,
     /// By loop header, of loops that were reached: the values that are loaded before them.
     pub invariants: FxHashMap<usize, Vec<Invariant>>,
+    /// Of a profile: the number of the instruction being translated, and of the call that is inlined.
+    pub position: Option<u32>,
+    pub called_at: Option<u32>,
     quick: *const u8,
     /// The opcodes of the quick code as they were at first, by bci: threads resolve instructions meanwhile, and an
     /// instruction that one pass over the code takes for unreached must not be translated by a later one.
@@ -100,6 +103,8 @@ impl Scope {
             continuation: None,
             entered_at: None,
             invariants: FxHashMap::default(),
+            position: None,
+            called_at: None,
             quick,
             opcodes: opcodes.collect(),
         }

@@ -1,5 +1,6 @@
 //! The description of a piece of compiled code: made by the translator, read by the code that walks its frames.
 
+use super::positions::Positions;
 use super::safepoints::Safepoints;
 use super::side_exits::SideExits;
 use crate::runtime::{ClassHolder, Method, MethodRef};
@@ -19,6 +20,8 @@ pub struct Body {
     pub roots_offset: u32,
     pub safepoints: Safepoints,
     pub exits: SideExits,
+    /// While there is a fault profile.
+    pub positions: Option<Positions>,
     /// Resolution state, profiles and inline caches that code refers to by address.
     #[expect(clippy::vec_box, reason = "code refers to them by address while the list grows")]
     pub cells: Vec<Box<InlineCache>>,

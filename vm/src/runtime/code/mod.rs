@@ -7,6 +7,7 @@ pub mod compiled;
 pub mod elementary;
 pub mod entry;
 pub mod installed;
+pub mod positions;
 pub mod quick;
 pub mod safepoints;
 pub mod side_exits;
