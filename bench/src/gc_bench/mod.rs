@@ -12,6 +12,7 @@ pub mod contender;
 pub mod cores;
 pub mod counters;
 pub mod evidence;
+pub mod fault_places;
 pub mod hotspot_log;
 pub mod local;
 pub mod machine;

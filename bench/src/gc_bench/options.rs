@@ -95,6 +95,10 @@ pub struct RunOptions {
     /// Run programs without the thread that measures pauses inside the VM
     #[arg(long)]
     pub no_probe: bool,
+    /// Have our VM say where programs have page faults, by Java method and line: stacks in the folder `faults`, and the
+    /// ten places with most faults in the report
+    #[arg(long)]
+    pub fault_profile: bool,
     #[arg(long, default_value_t = 2)]
     pub memory_servers: u32,
     /// More options for our VM, such as -Xint (repeat for several)

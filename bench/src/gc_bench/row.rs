@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::gc_bench::counters::{Cycles, Far, FreeEnds, Traced};
+use crate::gc_bench::fault_places::FaultPlaces;
 use crate::gc_bench::machine::Machine;
 use crate::gc_bench::manifest::{Size, WALL};
 use crate::gc_bench::noise::Noise;
@@ -63,6 +64,9 @@ pub struct Row {
     /// The fragmentation of Mako's regions.
     #[serde(default)]
     pub free_ends: Option<FreeEnds>,
+    /// The places with most page faults, with `--fault-profile`.
+    #[serde(default)]
+    pub fault_places: Option<FaultPlaces>,
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
@@ -242,6 +246,7 @@ pub mod tests {
             far: None,
             table_share: None,
             server_table_share: None,
+            fault_places: None,
             cycles: None,
             traced: None,
             free_ends: None,

@@ -12,6 +12,7 @@ use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::counters;
+use crate::gc_bench::fault_places::FaultPlaces;
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::local::Local;
 use crate::gc_bench::machine::{self, Machine};
@@ -46,6 +47,8 @@ pub struct Session<'a> {
     pub network: Network,
     /// Whether a thread inside of the program looks at pauses.
     pub has_probe: bool,
+    /// Whether our VM says where the program has page faults.
+    pub profiles_faults: bool,
     /// The folder of the results; the output of failed runs is written to it too.
     pub out: PathBuf,
     libraries: Libraries,
@@ -82,6 +85,7 @@ impl<'a> Session<'a> {
             cores: None,
             network: Network::default(),
             has_probe: true,
+            profiles_faults: false,
             out,
             libraries: Libraries::find()?,
             machine: Machine::this(),
@@ -135,6 +139,8 @@ impl<'a> Session<'a> {
         if contender.is_peer() {
             command.arg(hotspot_log::option(&notes.log));
             command.arg(hotspot_log::heap_option(&notes.heap));
+        } else if self.profiles_faults {
+            command.arg("--fault-profile").arg(&notes.faults);
         }
         // Files that a program leaves behind are removed with its folder.
         command.arg(format!("-Djava.io.tmpdir={}", notes.temporary.display()));
@@ -242,6 +248,7 @@ impl<'a> Session<'a> {
             far: None,
             table_share: None,
             server_table_share: None,
+            fault_places: None,
             cycles: None,
             traced: None,
             free_ends: None,
@@ -308,6 +315,14 @@ impl<'a> Session<'a> {
             row.stats = format!("stats/{label}.json");
             std::fs::create_dir_all(self.out.join("stats"))?;
             std::fs::copy(&notes.stats, self.out.join(&row.stats))?;
+        }
+        if let Some(text) = text(&notes.faults)
+            && let Some(places) = FaultPlaces::parse(&text)
+        {
+            let file = format!("faults/{label}.txt");
+            std::fs::create_dir_all(self.out.join("faults"))?;
+            std::fs::write(self.out.join(&file), text)?;
+            row.fault_places = Some(FaultPlaces { file, ..places });
         }
         let mut trace = notes.read(started_ms, row);
         trace.resident =
@@ -470,6 +485,7 @@ struct Notes {
     /// Where HotSpot's heap is.
     heap: PathBuf,
     probe: PathBuf,
+    faults: PathBuf,
     temporary: PathBuf,
 }
 
@@ -483,6 +499,7 @@ impl Notes {
             log: file("gc.log"),
             heap: file("heap.log"),
             probe: file("probe"),
+            faults: file("faults.txt"),
             temporary,
         })
     }
@@ -490,7 +507,6 @@ impl Notes {
     /// The files that exist; a run that did not end well leaves few.
     fn read(&self, started_ms: u64, row: &mut Row) -> Trace {
         let mut trace = Trace::default();
-        let text = |path: &Path| std::fs::read_to_string(path).ok();
         if let Some(stats) = text(&self.stats).and_then(|text| serde_json::from_str(&text).ok()) {
             row.far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
             row.table_share = counters::table_share(&stats);
@@ -516,6 +532,11 @@ impl Notes {
         }
         trace
     }
+}
+
+/// The text of a file, if there is one.
+fn text(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
 }
 
 /// Milliseconds since 1970.

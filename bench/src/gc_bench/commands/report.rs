@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::gc_bench::manifest::Manifest;
 use crate::gc_bench::row::{self, ROWS, Row};
-use crate::gc_bench::{compare, report, table};
+use crate::gc_bench::{compare, fault_places, report, table};
 
 /// Print the table of stored measurements, or write a page with pictures
 #[derive(Args)]
@@ -23,7 +23,8 @@ pub struct Options {
 pub fn run(options: &Options, manifest: &Path) -> io::Result<bool> {
     let manifest = Manifest::read(manifest)?;
     let rows = row::read(&options.folder.join(ROWS))?;
-    base::print_part(format_args!("{}", tabulated(&rows, &manifest)));
+    let places = fault_places::render(&rows);
+    base::print_part(format_args!("{}{places}", tabulated(&rows, &manifest)));
     if options.html {
         page(&options.folder, &rows, &manifest)?;
     }

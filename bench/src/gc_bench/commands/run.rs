@@ -52,6 +52,7 @@ pub fn run(given: &RunOptions, manifest: &Path, vm: Option<PathBuf>) -> io::Resu
     session.cores = chosen.cores()?;
     session.network = chosen.network();
     session.has_probe = !chosen.no_probe;
+    session.profiles_faults = chosen.fault_profile;
     let mut series = Series {
         jobs: schedule::jobs(
             workloads.len(),

@@ -6,6 +6,7 @@
 
 pub mod board;
 pub mod charts;
+mod fault_places;
 mod headline;
 mod html;
 mod ledger;
@@ -43,7 +44,7 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     body += &latencies(&board);
     body += &phases(&board, manifest);
     body += "<h2>Each workload</h2>\n";
-    for (workload, pictures) in board.workloads.iter().zip(&pictures) {
+    for (index, (workload, pictures)) in board.workloads.iter().zip(&pictures).enumerate() {
         let about = manifest.find(workload).map_or(String::new(), |found| found.about.clone());
         body += &format!("<details open id=\"w-{0}\"><summary>{0}</summary>\n", escape(workload));
         body += &format!("<p class=\"quiet\">{}</p><div class=\"cards\">\n", escape(&about));
@@ -54,7 +55,9 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
                 "<div class=\"card\"><h3>{title}</h3>{svg}<p class=\"quiet\">{note}</p></div>\n"
             );
         }
-        body += "</div></details>\n";
+        body += "</div>\n";
+        body += &fault_places::of_workload(&board, index);
+        body += "</details>\n";
     }
     body += "<h2>Lower bounds of overhead</h2>\n";
     body += &overhead::section(&board);
