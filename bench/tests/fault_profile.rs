@@ -85,17 +85,20 @@ import java.util.function.ToIntFunction;
 
 public class Waves {
     static final int COUNT = 60_000;
+    static long random = 88172645463325252L;
+
+    public static int next() {
+        random ^= random << 13;
+        random ^= random >>> 7;
+        random ^= random << 17;
+        return (int) ((random >>> 1) % COUNT);
+    }
 
     public static class Reader implements ToIntFunction<int[][]> {
-        long random = 88172645463325252L;
-
         public int applyAsInt(int[][] data) {
             int sum = 0;
             for (int i = 0; i < 3000; i++) {
-                random ^= random << 13;
-                random ^= random >>> 7;
-                random ^= random << 17;
-                sum += read(data, (int) ((random >>> 1) % COUNT));
+                sum += read(data, next());
             }
             return sum;
         }
@@ -320,8 +323,8 @@ fn a_file_that_cannot_be_written_is_refused_at_the_start() {
     assert!(!output.status.success(), "{output:?}");
     // Where nothing is remote there are no faults.
     let file = site.file("none.txt");
-    let mut command = site.command("g1", "100%", &["-Xmx128m", "--fault-profile"]);
-    let output = command.arg(&file).args(["Far", "10"]).output().unwrap();
+    let options = ["-Xmx128m", "--fault-profile", file.to_str().unwrap()];
+    let output = site.command("g1", "100%", &options).args(["Far", "10"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "");
 }
@@ -330,8 +333,9 @@ fn a_file_that_cannot_be_written_is_refused_at_the_start() {
 fn jcmd_writes_the_profile_of_a_running_program() {
     let site = Site::new("fault-profile-jcmd", "Far", FAR);
     let (own, other) = (site.file("own.txt"), site.file("other.txt"));
-    let mut command = site.command("mako", "25%", &["-Xmx128m", "--fault-profile"]);
-    command.arg(&own).args(["Far", "40000", "wait"]);
+    let options = ["-Xmx128m", "--fault-profile", own.to_str().unwrap()];
+    let mut command = site.command("mako", "25%", &options);
+    command.args(["Far", "40000", "wait"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.by_ref().any(|line| line.unwrap() == "ready"));
@@ -339,7 +343,8 @@ fn jcmd_writes_the_profile_of_a_running_program() {
     let jcmd = |arguments: &[&str]| {
         let mut command = jdk::plain(&site.jdk.home.join("bin/jcmd"), &site.jdk);
         let output = command.arg(&pid).args(arguments).output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+        let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        (output.status.success(), texts.concat())
     };
     assert!(!own.exists(), "it is written at the end");
     for (arguments, file) in [
