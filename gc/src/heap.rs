@@ -402,8 +402,8 @@ impl Heap {
         stats
     }
 
-    /// Shows one in `one_in` of the page faults that fetch a page to an observer from now on, in the fault handler. Once;
-    /// returns whether there can be any.
+    /// Shows one in `one_in` of the page faults that fetch a page to an observer from now on, in the fault handler.
+    /// Once; returns whether there can be any.
     pub fn observe_faults(&self, one_in: u32, observer: Arc<dyn FaultObserver>) -> bool {
         self.core.space.pager().is_some_and(|pager| pager.observe_faults(one_in, observer))
     }

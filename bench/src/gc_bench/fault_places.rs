@@ -85,6 +85,9 @@ pub fn render(rows: &[Row]) -> String {
     let mut text = String::new();
     for ((workload, contender), runs) in groups {
         let FaultPlaces { faults, top, .. } = FaultPlaces::sum(runs.iter().copied());
+        if faults == 0 {
+            continue;
+        }
         text += &format!(
             "{workload} on {contender}: places with most of {} page faults\n",
             faults / runs.len() as u64
@@ -129,7 +132,9 @@ mod tests {
         let profiled =
             |run| Row { fault_places: Some(places.clone()), ..row("a", "mako 25%", run, 1.0) };
         let other = row("a", "g1 25%", 0, 1.0);
-        let text = render(&[profiled(0), other.clone(), profiled(1)]);
+        let fault_places = Some(FaultPlaces::default());
+        let without = Row { fault_places, ..row("a", "serial 25%", 0, 1.0) };
+        let text = render(&[profiled(0), other.clone(), profiled(1), without]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "a on mako 25%: places with most of 164 page faults");
         assert_eq!(lines[1], "   78.0 %  program           B.b:7");

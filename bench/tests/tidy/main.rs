@@ -57,6 +57,8 @@ const UNSAFE: &[&str] = &[
     "vm/src/diagnostics/attach.rs",
     "vm/src/diagnostics/commands/machine.rs",
     "vm/src/diagnostics/crash",
+    // Methods by their addresses.
+    "vm/src/diagnostics/fault_profile/mod.rs",
     "vm/src/diagnostics/perf_data",
     "vm/src/ffi",
     "vm/src/frames",

@@ -61,8 +61,8 @@ impl NativeFrames {
     }
 }
 
-/// From the place `from`, at which a signal has interrupted the thread, outwards to the first frame that is wanted; else
-/// the last one that unwinding tables lead to. In the signal's handler.
+/// From the place `from`, at which a signal has interrupted the thread, outwards to the first frame that is wanted;
+/// else the last one that unwinding tables lead to. In the signal's handler.
 pub fn find(from: usize, is_wanted: &dyn Fn(usize) -> bool) -> Option<NativeFrame> {
     let mut search = Search { from: Some(from), is_wanted, last: None };
     // SAFETY: the function gets `search` as its argument, while this call lasts.
