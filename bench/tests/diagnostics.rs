@@ -217,7 +217,6 @@ fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
         ("ManagementAgent.status", &["Agent"]),
         ("help", &["Thread.print\n", "GC.heap_dump\n", "ManagementAgent.start_local\n"]),
         ("help GC.heap_dump", &["filename", "-gz : [optional]", "Impact: High"]),
-        ("VM.fault_profile", &["There is no profile: start the VM with --fault-profile FILE"]),
         ("help VM.fault_profile", &["filename : [optional] The file", "Impact: Low"]),
     ] {
         has_all(&site.ok("jcmd", &[&pid, command]), parts, command);
@@ -226,6 +225,7 @@ fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
     for (command, reason) in [
         ("VM.none_such", "Unknown diagnostic command"),
         ("GC.heap_dump", "The argument 'filename' is mandatory."),
+        ("VM.fault_profile", "There is no profile: start the VM with --fault-profile FILE"),
         ("Thread.print -x", "Unknown argument '-x' in diagnostic command."),
         ("VM.native_memory scale=Q", "Incorrect scale value: Q"),
     ] {
