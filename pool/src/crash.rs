@@ -17,6 +17,8 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
+#[cfg(all(test, not(loom)))]
+pub(crate) use harness::aside;
 #[cfg(test)]
 pub(crate) use harness::{Crash, Death, die_at, pass, run};
 
@@ -36,7 +38,39 @@ pub(crate) const POINTS: &[&str] = &[
     "recover.swept",
     "recover.redone",
     "recover.acknowledged",
+    "recover.reclaimed",
     "recover.freed",
+    "alloc.begun",
+    "alloc.change_finished",
+    "alloc.cleared",
+    "alloc.closed",
+    "alloc.detach_joined",
+    "alloc.free_begun",
+    "alloc.freed",
+    "alloc.linked",
+    "alloc.owned",
+    "alloc.push_joined",
+    "alloc.push_linked",
+    "alloc.pushed",
+    "alloc.release_begun",
+    "alloc.release_linked",
+    "alloc.remote_linked",
+    "alloc.retire_begun",
+    "alloc.retire_unclassed",
+    "alloc.retired",
+    "alloc.settle_cleared",
+    "alloc.stored",
+    "alloc.take_begun",
+    "alloc.take_classed",
+    "alloc.take_joined",
+    "alloc.take_popped",
+    "alloc.take_sized",
+    "alloc.taken",
+    "alloc.taken_back",
+    "alloc.unlink_next",
+    "alloc.unlink_prev",
+    "alloc.unlinked",
+    "alloc.unlisted",
 ];
 
 #[cfg(test)]
@@ -101,6 +135,15 @@ mod harness {
             Err(cause) if cause.is::<Stopped>() => (Err(passed[passed.len() - 1]), passed),
             Err(cause) => resume_unwind(cause),
         }
+    }
+
+    /// Runs steps of another client, which pass all points, in the middle of those of this one.
+    #[cfg(not(loom))]
+    pub(crate) fn aside<T>(steps: impl FnOnce() -> T) -> T {
+        let was = plan(|plan| std::mem::replace(&mut plan.is_counted, false));
+        let done = steps();
+        plan(|plan| plan.is_counted = was);
+        done
     }
 
     /// This thread's process ends at the point.

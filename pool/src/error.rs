@@ -60,6 +60,12 @@ pub enum PoolError {
     /// A word of the pool has a value that no program of this version writes.
     #[error("the pool is damaged: {what} of client {client} is {found:#x}")]
     Damaged { what: &'static str, client: u16, found: u64 },
+    /// A heap has no block of this size.
+    #[error("no memory for {bytes} bytes")]
+    NoMemory { bytes: u64 },
+    /// No used block begins at this offset.
+    #[error("no block of a heap begins at {offset:#x}")]
+    NotABlock { offset: u64 },
     /// A range that is not in the data of the pool, or not aligned.
     #[error("{bytes} bytes at {offset:#x} are not aligned data of the pool")]
     Range { offset: u64, bytes: u64 },

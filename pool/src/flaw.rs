@@ -19,6 +19,16 @@ pub(crate) enum Flaw {
     SameEra,
     /// The changes of a dead recoverer are left to themselves.
     NoSweep,
+    /// A block is taken before the step says so.
+    NoStep,
+    /// A block that a dead client was about to get is not taken back.
+    NoTakingBack,
+    /// A free is acknowledged before its step is closed.
+    EarlyAcknowledgement,
+    /// The owner has the blocks that others freed before the change that takes them.
+    EarlyCollection,
+    /// The slabs of the dead stay where they are.
+    NoRelease,
 }
 
 /// Whether this structure was made with the flaw: never, outside of unit tests.

@@ -1,8 +1,9 @@
 //! Memory that several processes share, and that stays whole whoever of them dies, at any instruction.
 //!
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
-//! which a word is changed by several of them, `recover` finishes what the dead began, and `pool` puts them together.
-//! The crate knows bytes and processes of one machine, neither messages nor objects.
+//! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together, and
+//! `alloc` hands out blocks of its data. The crate knows bytes and processes of one machine, neither messages nor
+//! objects.
 //!
 //! ```text
 //!   0         4096
@@ -22,6 +23,7 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("words of a pool are changed by cmpxchg16b: there is no version for other machines");
 
+mod alloc;
 mod crash;
 mod detect;
 mod error;
@@ -36,6 +38,8 @@ mod sync;
 #[cfg(all(test, not(loom)))]
 mod test_folder;
 
+#[cfg(not(loom))]
+pub use alloc::{Allocator, Fresh, Heap};
 pub use detect::{Change, Marked, Tag, Word};
 pub use error::PoolError;
 #[cfg(not(loom))]

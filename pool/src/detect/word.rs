@@ -99,6 +99,12 @@ impl Word {
         }
     }
 
+    /// The value alone. Acquire.
+    #[inline]
+    pub fn value(&self) -> u64 {
+        self.value.load(Ordering::Acquire)
+    }
+
     /// On failure, what the word has instead. Acquire and release.
     pub(super) fn compare_exchange(&self, seen: Marked, next: Marked) -> Result<(), Marked> {
         let (mut value, mut tag) = (seen.value, seen.tag.0);
@@ -137,6 +143,10 @@ pub struct Word {
 impl Word {
     pub fn load(&self) -> Marked {
         Word::unpack(self.packed.load(Ordering::Acquire))
+    }
+
+    pub fn value(&self) -> u64 {
+        self.load().value
     }
 
     pub(super) fn compare_exchange(&self, seen: Marked, next: Marked) -> Result<(), Marked> {

@@ -95,6 +95,11 @@ impl Pool {
         Ok(Pool { segment, places, kernel: Kernel::new()? })
     }
 
+    /// How many clients there may be at a time.
+    pub fn clients(&self) -> usize {
+        self.places.rows - 1
+    }
+
     /// Leases an identity to the caller. Does not block.
     pub fn join(&self) -> Result<Client<'_>, PoolError> {
         let me = self.kernel.own()?;
@@ -129,11 +134,11 @@ impl Pool {
         if offset < self.places.data { Err(PoolError::Range { offset, bytes: 0 }) } else { Ok(()) }
     }
 
-    fn table(&self) -> ClientTable<'_> {
+    pub(crate) fn table(&self) -> ClientTable<'_> {
         ClientTable::new(self.part(HEADER_BYTES, self.places.rows))
     }
 
-    fn detector(&self) -> Detector<'_> {
+    pub(crate) fn detector(&self) -> Detector<'_> {
         let Places { rows, intents, notes, .. } = self.places;
         Detector::new(self.part(intents, rows), self.part(notes, rows * rows))
     }
@@ -216,4 +221,4 @@ impl Drop for Client<'_> {
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod torture;
+pub(crate) mod torture;

@@ -21,7 +21,9 @@ impl Redo for Nothing<'_> {
         Ok(&self.0.words(target, 1)?[0])
     }
 
-    fn redo(&self, _client: u16, _change: &Change, _has_happened: bool) {}
+    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
+        Ok(())
+    }
 }
 
 #[test]

@@ -8,9 +8,11 @@
 //! 2. **Sweep.** If the dead was a recoverer, its unfinished recoveries become those of this one.
 //! 3. **Redo.** If the dead had a change open, `detect` says whether it took place, and [`Redo`] finishes it. A
 //!    recoverer may die after that: then it is redone. So it must be idempotent.
-//! 4. **Acknowledge** the change, and **free** the identity.
+//! 4. **Acknowledge** the change.
+//! 5. **Reclaim** what else the dead had ([`Redo::reclaim`]), and **free** the identity.
 //!
 //! The work for one dead client does not depend on what is in the pool: its record, a column of notes, and the leases.
+//! What it had is reclaimed in as many steps as the user of the pool needs.
 
 use crate::PoolError;
 use crate::crash::crash_point;
@@ -25,7 +27,13 @@ pub trait Redo {
 
     /// Finishes a change of the dead client: `has_happened` says whether its compare-and-swap took place. Called at
     /// least once, by one recoverer at a time. Must not block on other clients.
-    fn redo(&self, client: u16, change: &Change, has_happened: bool);
+    fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError>;
+
+    /// Takes back what else the dead client held. Called at least once, after its change was finished, by one recoverer
+    /// at a time, which may announce changes in the name of the dead.
+    fn reclaim(&self, _client: u16) -> Result<(), PoolError> {
+        Ok(())
+    }
 }
 
 /// What one pass over all clients did.
@@ -93,11 +101,13 @@ impl<P: Processes> Recovery<'_, P> {
         if let Some(open) = open {
             let word = redo.word(open.change.target)?;
             let has_happened = self.detector.has_happened(dead.id, open.era, word);
-            redo.redo(dead.id, &open.change, has_happened);
+            redo.redo(dead.id, &open.change, has_happened)?;
             crash_point!("recover.redone");
             self.detector.acknowledge(dead.id, open.era);
             crash_point!("recover.acknowledged");
         }
+        redo.reclaim(dead.id)?;
+        crash_point!("recover.reclaimed");
         // A recoverer that lives is the only one: see `identity`.
         assert!(self.table.free(dead), "client {} has another recoverer", dead.id);
         crash_point!("recover.freed");

@@ -155,13 +155,14 @@ impl Redo for World {
         }
     }
 
-    fn redo(&self, client: u16, change: &Change, has_happened: bool) {
+    fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
         let redoing = &self.redoing[usize::from(client)];
         assert_eq!(redoing.fetch_add(1, Ordering::AcqRel), 0, "two recoverers of one client");
         if has_happened {
             self.ledger[usize::from(client)].store(change.operation[0], Ordering::Release);
         }
         redoing.fetch_sub(1, Ordering::AcqRel);
+        Ok(())
     }
 }
 
@@ -231,8 +232,8 @@ mod explored {
 
     #[test]
     fn model_a_recoverer_dies_while_another_looks() {
-        let points = ["recover.taken", "recover.swept", "recover.redone"];
-        for point in points.into_iter().chain(["recover.acknowledged", "recover.freed"]) {
+        let points = ["recover.taken", "recover.swept", "recover.redone", "recover.acknowledged"];
+        for point in points.into_iter().chain(["recover.reclaimed", "recover.freed"]) {
             let crash = Crash { point, hit: 1 };
             after_death("detect.exchanged", [RECOVER, RECOVER], Some(crash), None);
         }

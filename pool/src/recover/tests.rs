@@ -66,7 +66,11 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(
         covered,
-        POINTS.iter().copied().collect::<BTreeSet<_>>(),
+        POINTS
+            .iter()
+            .copied()
+            .filter(|point| !point.starts_with("alloc."))
+            .collect::<BTreeSet<_>>(),
         "points that no crash came to"
     );
     println!("{stories} pairs of crashes at {} points", covered.len());

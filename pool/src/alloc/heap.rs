@@ -1,0 +1,419 @@
+//! A heap in a pool, and a client of it.
+
+use super::OF_HEAP;
+use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX};
+use super::class::{
+    Class, LARGE, LARGE_MAX, LARGE_SHIFT, MEDIUM, MEDIUM_MAX, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
+    small_class, stepped_class,
+};
+use super::holding::Holding;
+use super::slab::{Remote, Slab};
+use crate::PoolError;
+use crate::detect::{Change, Marked, Word};
+use crate::pool::{Client, Pool};
+use crate::recover::{Recovered, Redo};
+use crate::segment::{PAGE_BYTES, Shared};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The data of a pool as a heap, but for what its user keeps at the beginning. Any thread may use it.
+///
+/// ```text
+///   0           reserved                                                           end of the pool
+///   +-----------+----------------------------+----------------+---------+---------+---------+
+///   | the       | lists and slabs of         | small blocks   | medium  | large   | a page: |
+///   | user's    | small, medium, large       |                | blocks  | blocks  | stamp   |
+///   +-----------+----------------------------+----------------+---------+---------+---------+
+/// ```
+///
+/// Medium and large blocks have a quarter of the space each.
+pub struct Heap<'a> {
+    pool: &'a Pool,
+    /// By kind.
+    arenas: [Arena<'a>; KINDS],
+}
+
+/// A client with its part of a heap. Dropping it gives its slabs to the other clients.
+pub struct Allocator<'a> {
+    heap: &'a Heap<'a>,
+    /// By kind.
+    owners: [Owner<'a>; KINDS],
+    client: Client<'a>,
+}
+
+/// Slabs of one size.
+struct Kind {
+    classes: &'static [Class],
+    slab_shift: u32,
+    limits: Limits,
+}
+
+const SMALL_KIND: usize = 0;
+const KINDS: usize = 3;
+
+static KIND: [Kind; KINDS] = [
+    Kind {
+        classes: &SMALL,
+        slab_shift: SMALL_SHIFT,
+        limits: Limits { empty: 64, sized: 16, resident: 256 },
+    },
+    Kind {
+        classes: &MEDIUM,
+        slab_shift: MEDIUM_SHIFT,
+        limits: Limits { empty: 4, sized: 4, resident: 16 },
+    },
+    Kind {
+        classes: &LARGE,
+        slab_shift: LARGE_SHIFT,
+        limits: Limits { empty: 1, sized: 2, resident: 2 },
+    },
+];
+
+/// A block that nobody else knows yet. If its client dies, or drops it, it is free again.
+#[must_use]
+pub struct Fresh<'a, 'h> {
+    allocator: &'a mut Allocator<'h>,
+    owner: Owner<'h>,
+    offset: u64,
+}
+
+/// Where the parts of one heap of slabs lie.
+struct Plan {
+    slabs: usize,
+    roots_at: u64,
+    holdings_at: u64,
+    slabs_at: u64,
+    remotes_at: u64,
+    end: u64,
+}
+
+impl Plan {
+    fn new(start: u64, rows: usize, kind: &Kind, slabs: usize) -> Plan {
+        let holdings_at = start + ((PARTIAL + kind.classes.len()) * size_of::<Root>()) as u64;
+        let slabs_at = holdings_at + (rows * size_of::<Holding>()) as u64;
+        let remotes_at = slabs_at + (slabs * size_of::<Slab>()) as u64;
+        let end = remotes_at + (slabs * size_of::<Remote>()) as u64;
+        let end = end.next_multiple_of(PAGE_BYTES);
+        Plan { slabs, roots_at: start, holdings_at, slabs_at, remotes_at, end }
+    }
+
+    fn arena<'a>(
+        &self,
+        pool: &'a Pool,
+        kind: &'static Kind,
+        data_at: u64,
+        slabs: usize,
+    ) -> Result<Arena<'a>, PoolError> {
+        let words = (pool.segment().bytes() - pool.data()) / 8;
+        let memory = Memory {
+            words: pool.atomics(pool.data(), words as usize)?,
+            base: pool.data(),
+            segment: Some(pool.segment()),
+        };
+        fn part<T: Shared>(pool: &Pool, at: u64, count: usize) -> Result<&[T], PoolError> {
+            pool.segment().array(at, count)
+        }
+        Ok(Arena {
+            detector: pool.detector(),
+            memory,
+            roots: part(pool, self.roots_at, PARTIAL + kind.classes.len())?,
+            holdings: part(pool, self.holdings_at, pool.clients() + 1)?,
+            slabs: part(pool, self.slabs_at, slabs)?,
+            remotes: part(pool, self.remotes_at, slabs)?,
+            roots_at: self.roots_at,
+            remotes_at: self.remotes_at,
+            data_at,
+            slab_shift: kind.slab_shift,
+            classes: kind.classes,
+            limits: kind.limits,
+            #[cfg(test)]
+            flaw: None,
+        })
+    }
+}
+
+impl<'a> Heap<'a> {
+    /// The heap in the data of a pool, behind `reserved` bytes, which are the caller's. All processes name the same
+    /// number. An error if the pool is too small, or has a heap that was made with another number.
+    pub fn new(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
+        let bytes = pool.segment().bytes() - PAGE_BYTES;
+        let start = pool.data().checked_add(reserved).filter(|start| *start < bytes);
+        let start = start.map(|start| start.next_multiple_of(PAGE_BYTES));
+        let short = PoolError::Range { offset: pool.data(), bytes: reserved };
+        let Some(space) = start.and_then(|start| bytes.checked_sub(start)) else {
+            return Err(short);
+        };
+        let start = bytes - space;
+        let count = |bytes: u64, kind: &Kind| (bytes >> kind.slab_shift).min(SLABS_MAX) as usize;
+        let taken = |slabs: usize, kind: &Kind| (slabs as u64) << kind.slab_shift;
+        let [small, medium, large] = &KIND;
+        let large_count = count(space / 4, large);
+        let large_at = bytes - taken(large_count, large);
+        let medium_count = count(space / 4, medium);
+        let medium_at = large_at - taken(medium_count, medium);
+        let rows = pool.clients() + 1;
+        // What the structures take is missing at the end of the small slabs.
+        let small_count = count(medium_at - start, small);
+        let first = Plan::new(start, rows, small, small_count);
+        let second = Plan::new(first.end, rows, medium, medium_count);
+        let third = Plan::new(second.end, rows, large, large_count);
+        let small_at = third.end;
+        if small_at > medium_at {
+            return Err(short);
+        }
+        let small_count = first.slabs.min(count(medium_at - small_at, small));
+        let stamp = start << 8 | STRUCTURES;
+        let place = &pool.atomics(bytes, 1)?[0];
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        if let Err(found) = place.compare_exchange(0, stamp, success, failure)
+            && found != stamp
+        {
+            return Err(PoolError::Layout { found, supported: stamp });
+        }
+        let arenas = [
+            first.arena(pool, small, small_at, small_count)?,
+            second.arena(pool, medium, medium_at, medium_count)?,
+            third.arena(pool, large, large_at, large_count)?,
+        ];
+        Ok(Heap { pool, arenas })
+    }
+
+    /// Leases an identity to the caller, and makes it a client of the heap. Does not block.
+    pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
+        let client = self.pool.join()?;
+        let owners = self.arenas.each_ref().map(|arena| arena.owner(client.id()));
+        Ok(Allocator { heap: self, owners, client })
+    }
+
+    /// The pool that the heap is in.
+    pub fn pool(&self) -> &'a Pool {
+        self.pool
+    }
+
+    #[cfg(test)]
+    pub(super) fn arenas(&self) -> &[Arena<'a>] {
+        &self.arenas
+    }
+}
+
+/// A number of the structures' sizes.
+const STRUCTURES: u64 = (size_of::<Holding>() as u64) >> 6 ^ 1;
+
+impl<'h> Allocator<'h> {
+    /// Allocates a block of at least this many bytes, and writes its offset into the cell, an aligned word in the data
+    /// of the pool that no other client writes. If the client dies meanwhile, the cell has the block or there is none.
+    /// What is in the block is undefined. Constant time, unless the memory is used up.
+    pub fn alloc_into(&mut self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
+        if let Some(class) = small_class(bytes)
+            && let Some(word) = self.cell(cell)
+            && let Some(offset) = self.owners[SMALL_KIND].alloc(class, cell)
+        {
+            self.owners[SMALL_KIND].store(word, offset);
+            return Ok(offset);
+        }
+        self.alloc_slowly(cell, bytes)
+    }
+
+    /// Allocates a block that nobody knows yet.
+    pub fn alloc(&mut self, bytes: u64) -> Result<Fresh<'_, 'h>, PoolError> {
+        let (owner, offset) = self.get(bytes, 0)?;
+        let owner = *owner;
+        Ok(Fresh { allocator: self, owner, offset })
+    }
+
+    /// Frees the block whose offset the cell has, and clears the cell: both, or neither if the client dies before.
+    /// Returns the offset.
+    pub fn free_from(&mut self, cell: u64) -> Result<u64, PoolError> {
+        if let Some(word) = self.cell(cell) {
+            let offset = word.load(Ordering::Acquire);
+            if self.owners[SMALL_KIND].free_own(offset, Some((cell, word))).is_some() {
+                return Ok(offset);
+            }
+        }
+        self.free_slowly(cell)
+    }
+
+    /// Frees a block. The caller has made sure that nobody else will, also if it dies now.
+    pub fn free(&mut self, offset: u64) -> Result<(), PoolError> {
+        if self.owners[SMALL_KIND].free_own(offset, None).is_some() {
+            return Ok(());
+        }
+        self.of(offset).free(offset, None)
+    }
+
+    /// Changes the word at `target` from what was seen, whose value is the offset of a block, to `value`, and frees
+    /// the block: both, or neither. `Err` has what the word has instead.
+    pub fn withdraw(
+        &mut self,
+        target: u64,
+        seen: Marked,
+        value: u64,
+    ) -> Result<Result<(), Marked>, PoolError> {
+        self.of(seen.value).withdraw((self.word(target)?, target), seen, value)
+    }
+
+    /// Gives all memory to the heap that no block of this client needs. It takes time in proportion to its slabs.
+    pub fn trim(&mut self) -> Result<(), PoolError> {
+        for owner in &self.owners {
+            owner.settled()?;
+            owner.release_all()?;
+        }
+        Ok(())
+    }
+
+    /// Finishes what an error, or a block that was forgotten, has left open. Other operations do that first, too.
+    pub fn settle(&mut self) -> Result<(), PoolError> {
+        self.owners.iter().try_for_each(Owner::settled)
+    }
+
+    /// For tests: finds all slabs that others have emptied.
+    #[cfg(test)]
+    pub(super) fn scavenge(&mut self) -> Result<(), PoolError> {
+        self.settle()?;
+        self.owners.iter().try_for_each(|owner| owner.scavenge().map(|_| ()))
+    }
+
+    /// Recovers the clients that are dead now, in this heap and in what else `redo` knows.
+    pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        self.client.recover(&HeapRedo { heap: self.heap, user: redo })
+    }
+
+    /// For changes of words. A change that is open must be finished before the next block is allocated or freed.
+    pub fn client(&mut self) -> &mut Client<'h> {
+        &mut self.client
+    }
+
+    #[cold]
+    fn alloc_slowly(&self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
+        let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
+        let (owner, offset) = self.get(bytes, cell)?;
+        owner.store(word, offset);
+        Ok(offset)
+    }
+
+    #[cold]
+    fn free_slowly(&self, cell: u64) -> Result<u64, PoolError> {
+        let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
+        let offset = word.load(Ordering::Acquire);
+        self.of(offset).free(offset, Some((cell, word)))?;
+        Ok(offset)
+    }
+
+    /// A block, as the open step of the heap of slabs that it is in.
+    fn get(&self, bytes: u64, cell: u64) -> Result<(&Owner<'h>, u64), PoolError> {
+        let (kind, class) = match small_class(bytes) {
+            Some(class) => (SMALL_KIND, class),
+            None if bytes <= LARGE_MAX => {
+                (SMALL_KIND + if bytes <= MEDIUM_MAX { 1 } else { 2 }, stepped_class(bytes))
+            }
+            None => return Err(PoolError::NoMemory { bytes }),
+        };
+        let owner = &self.owners[kind];
+        if let Some(offset) = owner.alloc(class, cell) {
+            return Ok((owner, offset));
+        }
+        match owner.alloc_refilled(class, cell)? {
+            Some(offset) => Ok((owner, offset)),
+            None => Err(PoolError::NoMemory { bytes }),
+        }
+    }
+
+    /// The heap of slabs that has the offset.
+    fn of(&self, offset: u64) -> &Owner<'h> {
+        let kind = self.heap.arenas.iter().position(|arena| arena.has(offset));
+        &self.owners[kind.unwrap_or(SMALL_KIND)]
+    }
+
+    #[inline(always)]
+    fn cell(&self, offset: u64) -> Option<&'h AtomicU64> {
+        self.heap.arenas[SMALL_KIND].memory.word(offset)
+    }
+
+    fn word(&self, offset: u64) -> Result<&'h Word, PoolError> {
+        Ok(&self.heap.pool.words(offset, 1)?[0])
+    }
+}
+
+impl<'h> Deref for Allocator<'h> {
+    type Target = Client<'h>;
+
+    fn deref(&self) -> &Client<'h> {
+        &self.client
+    }
+}
+
+impl Drop for Allocator<'_> {
+    fn drop(&mut self) {
+        // If it fails, the next holder of the identity has the slabs.
+        let _ = self.trim();
+    }
+}
+
+impl<'h> Fresh<'_, 'h> {
+    /// Where the block is.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Writes the offset into the cell: from now on the block is used.
+    pub fn store(self, cell: u64) -> Result<u64, PoolError> {
+        let word = self.allocator.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
+        super::arena::put(&self.owner.holding.cell, cell);
+        self.owner.store(word, self.offset);
+        Ok(self.offset)
+    }
+
+    /// Changes the word at `target` from what was seen to the block's offset: from then on the block is used. `Err`
+    /// has what the word has instead, and the block.
+    pub fn publish(
+        self,
+        target: u64,
+        seen: Marked,
+    ) -> Result<Result<(), (Self, Marked)>, PoolError> {
+        let word = self.allocator.word(target)?;
+        Ok(match self.owner.publish((word, target), seen, self.offset)? {
+            Ok(()) => Ok(()),
+            Err(other) => Err((self, other)),
+        })
+    }
+}
+
+impl Drop for Fresh<'_, '_> {
+    fn drop(&mut self) {
+        // If it fails, the step stays open, and the next operation frees the block.
+        let _ = self.owner.settle();
+    }
+}
+
+/// Recovery of a heap and of what its user has in the same pool.
+pub(super) struct HeapRedo<'a, R> {
+    pub heap: &'a Heap<'a>,
+    pub user: &'a R,
+}
+
+impl<R: Redo> Redo for HeapRedo<'_, R> {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        if target & OF_HEAP == 0 {
+            return self.user.word(target);
+        }
+        Ok(&self.heap.pool.words(target & !OF_HEAP, 1)?[0])
+    }
+
+    fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
+        if change.target & OF_HEAP == 0 {
+            return self.user.redo(client, change, has_happened);
+        }
+        let found = change.operation[4];
+        let damaged = PoolError::Damaged { what: "the change", client, found };
+        let arena = self.heap.arenas.iter().find(|arena| arena.roots_at == found);
+        let arena = arena.ok_or(damaged)?;
+        arena.owner(client).redo(change, has_happened)
+    }
+
+    fn reclaim(&self, client: u16) -> Result<(), PoolError> {
+        for arena in &self.heap.arenas {
+            arena.owner(client).reclaim()?;
+        }
+        self.user.reclaim(client)
+    }
+}

@@ -1,0 +1,314 @@
+//! A heap in memory, with random operations beside a model of them.
+
+use super::audit::audit;
+use super::heap::{Allocator, Heap};
+use crate::detect::Marked;
+use crate::pool::Pool;
+use crate::pool::torture::Random;
+use crate::recover::{Recovered, Redo};
+use crate::segment::Backing;
+use crate::{Change, PoolError, Word};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const BYTES: u64 = 64 << 20;
+const RESERVED: u64 = 64 << 10;
+const CELLS: u64 = 4096;
+
+fn memory() -> Pool {
+    Pool::create(&Backing::Memory { bytes: BYTES }, 4).unwrap()
+}
+
+/// For users that have nothing of their own to recover.
+pub(super) struct Nothing<'a>(pub &'a Pool);
+
+impl Redo for Nothing<'_> {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        Ok(&self.0.words(target, 1)?[0])
+    }
+
+    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
+        Ok(())
+    }
+}
+
+/// A size: most are small.
+pub(super) fn size(random: &mut Random) -> u64 {
+    match random.below(20) {
+        0 => 1 + random.below(512 << 10),
+        1..4 => 1 + random.below(8 << 10),
+        4..10 => 1 + random.below(1 << 10),
+        _ => 1 + random.below(128),
+    }
+}
+
+/// What the heap has must be what the model has.
+struct Model<'a> {
+    pool: &'a Pool,
+    /// By offset: bytes, and which cell has it.
+    blocks: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Model<'_> {
+    fn cell(&self, n: u64) -> u64 {
+        self.pool.data() + n * 8
+    }
+
+    fn value(&self, n: u64) -> u64 {
+        self.pool.atomics(self.cell(n), 1).unwrap()[0].load(Ordering::Relaxed)
+    }
+
+    /// Marks both ends of a block.
+    fn stamp(&self, offset: u64, bytes: u64) {
+        for at in [offset, offset + (bytes.max(8) - 8) / 8 * 8] {
+            self.pool.atomics(at, 1).unwrap()[0].store(!offset, Ordering::Relaxed);
+        }
+    }
+
+    fn alloc(&mut self, allocator: &mut Allocator, n: u64, bytes: u64) {
+        let offset = match allocator.alloc_into(self.cell(n), bytes) {
+            Ok(offset) => offset,
+            Err(PoolError::NoMemory { .. }) => return,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(self.value(n), offset);
+        assert!(offset.is_multiple_of(if bytes > 56 { 16 } else { 8 }));
+        if let Some((before, (length, _))) = self.blocks.range(..offset + bytes).next_back() {
+            assert!(before + length <= offset, "{offset:#x} and {before:#x} overlap");
+        }
+        self.stamp(offset, bytes);
+        self.blocks.insert(offset, (bytes, n));
+    }
+
+    fn free(&mut self, allocator: &mut Allocator, n: u64) {
+        let offset = self.value(n);
+        let (bytes, cell) = self.blocks.remove(&offset).unwrap();
+        assert_eq!(cell, n);
+        for at in [offset, offset + (bytes.max(8) - 8) / 8 * 8] {
+            let found = self.pool.atomics(at, 1).unwrap()[0].load(Ordering::Relaxed);
+            assert_eq!(found, !offset, "{offset:#x} was overwritten");
+        }
+        assert_eq!(allocator.free_from(self.cell(n)).unwrap(), offset);
+        assert_eq!(self.value(n), 0);
+    }
+
+    fn check(&self, heap: &Heap) {
+        let used: Vec<u64> =
+            heap.arenas().iter().flat_map(|arena| audit(arena).unwrap().used).collect();
+        assert!(self.blocks.keys().eq(&used));
+    }
+}
+
+#[test]
+fn random_operations_are_those_of_a_model() {
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = std::env::var("FARHEAP_POOL_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or(clock);
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocators = [0; 3].map(|_| heap.join().unwrap());
+    let mut model = Model { pool: &pool, blocks: BTreeMap::new() };
+    for round in 0..40 {
+        // Sometimes nearly all cells are in use, sometimes few.
+        let cells = 1 + random.below(CELLS);
+        for _ in 0..5_000 {
+            let (n, by) = (random.below(cells), random.below(3) as usize);
+            if model.value(n) != 0 {
+                model.free(&mut allocators[by], n);
+            } else {
+                let bytes = size(&mut random);
+                model.alloc(&mut allocators[by], n, bytes);
+            }
+        }
+        if round % 4 == 0 {
+            allocators[random.below(3) as usize].trim().unwrap();
+        }
+        if round % 7 == 0 {
+            let by = random.below(3) as usize;
+            // It joins before the other leaves: under another identity.
+            allocators[by] = heap.join().unwrap();
+        }
+        // Nothing may be open for the audit.
+        allocators.iter_mut().for_each(|allocator| allocator.settle().unwrap());
+        model.check(&heap);
+    }
+    let cells: Vec<u64> = model.blocks.values().map(|(_, cell)| *cell).collect();
+    for n in cells {
+        model.free(&mut allocators[random.below(3) as usize], n);
+    }
+    drop(allocators);
+    assert_all_is_free(&heap);
+}
+
+/// Everything was freed, and all clients have left.
+pub(super) fn assert_all_is_free(heap: &Heap) {
+    let mut last = heap.join().unwrap();
+    last.scavenge().unwrap();
+    drop(last);
+    for arena in heap.arenas() {
+        let contents = audit(arena).unwrap();
+        assert_eq!((contents.free, contents.used), (contents.slabs, Vec::new()));
+    }
+}
+
+#[test]
+fn memory_that_ends_is_an_error_and_comes_back() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocator = heap.join().unwrap();
+    for bytes in [8, 64, 1024, 1025, 5000, 64 << 10, 512 << 10] {
+        let mut blocks = Vec::new();
+        let error = loop {
+            match allocator.alloc_into(pool.data(), bytes) {
+                Ok(offset) => blocks.push(offset),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, PoolError::NoMemory { bytes: asked } if asked == bytes));
+        let least = if bytes <= 1024 { 30 << 20 } else { 9 << 20 };
+        assert!(blocks.len() as u64 * bytes > least, "{} of {bytes}", blocks.len());
+        // Another client frees every second one.
+        let mut other = heap.join().unwrap();
+        for (n, block) in blocks.into_iter().enumerate() {
+            if n % 2 == 0 { allocator.free(block).unwrap() } else { other.free(block).unwrap() }
+        }
+    }
+    drop(allocator);
+    assert_all_is_free(&heap);
+    let mut allocator = heap.join().unwrap();
+    let too_long = allocator.alloc_into(pool.data(), (512 << 10) + 1);
+    assert!(matches!(too_long, Err(PoolError::NoMemory { .. })));
+}
+
+#[test]
+fn pages_of_free_slabs_are_given_back() {
+    use std::os::unix::fs::MetadataExt;
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocator = heap.join().unwrap();
+    let held = || {
+        let fd = pool.segment().fd().try_clone_to_owned().unwrap();
+        std::fs::File::from(fd).metadata().unwrap().blocks() * 512
+    };
+    let mut blocks = Vec::new();
+    while let Ok(block) = allocator.alloc_into(pool.data(), 1024) {
+        pool.atomics(block, 1).unwrap()[0].store(1, Ordering::Relaxed);
+        blocks.push(block);
+    }
+    let most = held();
+    blocks.into_iter().for_each(|block| allocator.free(block).unwrap());
+    drop(allocator);
+    assert!(most > 30 << 20 && held() < 16 << 20, "{most}, and then {}", held());
+    assert_all_is_free(&heap);
+}
+
+#[test]
+fn what_is_no_block_is_not_freed() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let [mut one, mut two] = [0; 2].map(|_| heap.join().unwrap());
+    let [small, large] = [100, 10_000].map(|bytes| one.alloc_into(pool.data(), bytes).unwrap());
+    // Only the owner of a slab knows which blocks were never handed out.
+    assert!(matches!(one.free(small + 112), Err(PoolError::NotABlock { .. })));
+    for offset in [0, 8, pool.data(), small + 8, small + 1, large + 16, BYTES, u64::MAX] {
+        for allocator in [&mut one, &mut two] {
+            let refused = allocator.free(offset);
+            assert!(matches!(refused, Err(PoolError::NotABlock { .. })), "{offset:#x}");
+        }
+    }
+    let empty = one.free_from(pool.data() + 8);
+    assert!(matches!(empty, Err(PoolError::NotABlock { offset: 0 })));
+    one.free(small).unwrap();
+    assert!(matches!(one.free(small), Err(PoolError::NotABlock { .. })), "freed twice");
+    two.free(large).unwrap();
+    for cell in [0, pool.data() + 4, BYTES] {
+        assert!(matches!(one.alloc_into(cell, 8), Err(PoolError::Range { .. })));
+        assert!(matches!(one.free_from(cell), Err(PoolError::Range { .. })));
+    }
+    drop([one, two]);
+    assert_all_is_free(&heap);
+}
+
+/// A free block that somebody writes is not handed out.
+#[test]
+fn a_write_after_a_free_is_an_error() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocator = heap.join().unwrap();
+    let block = allocator.alloc_into(pool.data(), 64).unwrap();
+    allocator.free(block).unwrap();
+    pool.atomics(block, 1).unwrap()[0].store(5, Ordering::Relaxed);
+    let refused = allocator.alloc_into(pool.data(), 64);
+    assert!(matches!(refused, Err(PoolError::Damaged { what: "a free block", .. })));
+}
+
+#[test]
+fn a_fresh_block_is_free_unless_it_is_stored_or_published() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let [mut one, mut two] = [0; 2].map(|_| heap.join().unwrap());
+    let used = || audit(&heap.arenas()[0]).unwrap().used;
+    drop(one.alloc(64).unwrap());
+    assert_eq!(used(), []);
+    let fresh = one.alloc(64).unwrap();
+    let offset = fresh.offset();
+    fresh.store(pool.data()).unwrap();
+    assert_eq!((used(), one.free_from(pool.data()).unwrap()), (vec![offset], offset));
+    std::mem::forget(one.alloc(64).unwrap());
+    one.settle().unwrap();
+    assert_eq!(used(), []);
+
+    let target = pool.data() + 64;
+    let word = &pool.words(target, 1).unwrap()[0];
+    let fresh = one.alloc(64).unwrap();
+    let offset = fresh.offset();
+    assert!(fresh.publish(target, Marked::default()).unwrap().is_ok());
+    assert_eq!((used(), word.load().value), (vec![offset], offset));
+    let Err((fresh, found)) = two.alloc(64).unwrap().publish(target, Marked::default()).unwrap()
+    else {
+        panic!("it replaced what it had not seen")
+    };
+    assert_eq!(found, word.load());
+    drop(fresh);
+    assert_eq!(two.withdraw(target, found, 7).unwrap(), Ok(()));
+    assert_eq!((used(), word.load().value), (vec![], 7));
+    assert!(one.withdraw(target, found, 0).unwrap().is_err(), "the block is gone");
+}
+
+/// An open change of the user stops an operation that needs one; it is finished later.
+#[test]
+fn an_operation_that_an_open_change_stops_is_finished_later() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocator = heap.join().unwrap();
+    let change = Change { target: pool.data() + 64, operation: [0; 5] };
+    let done = allocator.client().exchange(&change, Marked::default(), 1).unwrap().unwrap();
+    let refused = allocator.alloc_into(pool.data(), 8);
+    assert!(matches!(refused, Err(PoolError::Unfinished { client: 1 })));
+    allocator.client().finish(done);
+    let block = allocator.alloc_into(pool.data(), 8).unwrap();
+    // Another client's block.
+    let mut other = heap.join().unwrap();
+    let change = Change { target: pool.data() + 80, operation: [0; 5] };
+    let done = other.client().exchange(&change, Marked::default(), 1).unwrap().unwrap();
+    assert!(matches!(other.free(block), Err(PoolError::Unfinished { client: 2 })));
+    other.client().finish(done);
+    assert_eq!(other.recover(&Nothing(&pool)).unwrap(), Recovered::default());
+    drop((allocator, other));
+    assert_all_is_free(&heap);
+}
+
+#[test]
+fn another_heap_in_the_same_pool_is_refused() {
+    let pool = memory();
+    assert!(Heap::new(&pool, RESERVED).is_ok());
+    assert!(Heap::new(&pool, RESERVED).is_ok());
+    let other = Heap::new(&pool, 2 * RESERVED);
+    assert!(matches!(other, Err(PoolError::Layout { .. })));
+    for reserved in [BYTES, u64::MAX] {
+        assert!(matches!(Heap::new(&pool, reserved), Err(PoolError::Range { .. })));
+    }
+}

@@ -1,0 +1,171 @@
+//! Every crash point of a client, with every crash point of its recoverer, beside a survivor.
+
+use super::model::{Actor, CELLS, World};
+use crate::crash::{Crash, POINTS, aside};
+use crate::flaw::Flaw;
+use crate::pool::torture::Random;
+use std::collections::BTreeSet;
+
+const CLIENT: u32 = 1;
+const SURVIVOR: u32 = 2;
+const RECOVERER: u32 = 3;
+const LAST: u32 = 4;
+const SLABS: usize = 6;
+const WORDS: usize = 4;
+
+/// One operation: on a cell of the actor's own, on a shared word, or all slabs given back.
+fn act(world: &World, actor: &Actor, random: &mut Random) {
+    let (kind, class) = (random.below(20), random.below(2) as usize);
+    match kind {
+        0 => actor.owner.release_all().unwrap(),
+        1..8 => actor.turn_word(world, random.below(WORDS as u64) as usize, class),
+        _ => _ = actor.turn_cell(random.below(CELLS as u64) as usize, class),
+    }
+}
+
+/// A client and a survivor allocate and free in turn. The client dies, perhaps; the survivor goes on; a recoverer
+/// dies, perhaps; the last one recovers all. Returns the points that client and recoverer passed.
+fn story(
+    seed: u64,
+    steps: usize,
+    client: Option<Crash>,
+    recoverer: Option<Crash>,
+    flaw: Option<Flaw>,
+) -> (Result<(), String>, [Vec<Crash>; 2]) {
+    let mut world = World::new(4, 2, SLABS, WORDS, flaw);
+    world.limit = 1 + (seed % 2) as u32;
+    let arena = world.arena();
+    let [mut own, mut other] = [Random(seed), Random(!seed)];
+    let survivor = world.start(SURVIVOR, 2).join(&arena, 1);
+    let first = world.start(CLIENT, 1).live(client, |me| {
+        let actor = me.join(&arena, 0);
+        for _ in 0..steps {
+            act(&world, &actor, &mut own);
+            aside(|| act(&world, &survivor, &mut other));
+        }
+        actor.leave(&world);
+    });
+    for _ in 0..3 {
+        act(&world, &survivor, &mut other);
+    }
+    let second = world.start(RECOVERER, 3).live(recoverer, |me| _ = me.recover());
+    for _ in 0..3 {
+        act(&world, &survivor, &mut other);
+    }
+    world.start(LAST, 4).live(None, |me| _ = me.recover());
+    let end = world.check().and_then(|_| {
+        // Another client frees all that is left.
+        survivor.leave(&world);
+        let view = world.start(LAST, 5);
+        for user in 0..2 {
+            let last = view.join(&arena, user);
+            (0..CELLS).filter(|n| last.has(*n)).for_each(|n| _ = last.turn_cell(n, 0));
+            (0..WORDS)
+                .filter(|n| world.words[*n].value() != 0)
+                .for_each(|n| last.turn_word(&world, n, 0));
+            last.leave(&world);
+        }
+        view.end();
+        let contents = world.check()?;
+        if contents.free != contents.slabs {
+            // Slabs that others emptied while they were in a list are found when memory is needed.
+            let last = world.start(LAST, 6).join(&arena, 0);
+            last.owner.scavenge().unwrap();
+            last.leave(&world);
+        }
+        let contents = world.check()?;
+        if contents.free != contents.slabs {
+            return Err(format!("{} of {} slabs are free", contents.free, contents.slabs));
+        }
+        world.check_identities()
+    });
+    (end, [first, second])
+}
+
+/// Crashes of the two roles, and the points at which one came.
+#[derive(Default)]
+struct Stories {
+    wrong: Vec<String>,
+    covered: BTreeSet<&'static str>,
+    count: usize,
+}
+
+impl Stories {
+    /// All crashes of the client. With `all`, each with all crashes of its recoverer, and else with one of them.
+    fn tell(&mut self, seed: u64, steps: usize, all: bool, flaw: Option<Flaw>) {
+        let (end, [first, _]) = story(seed, steps, None, None, flaw);
+        self.wrong.extend(end.err().map(|e| format!("seed {seed}: {e}")));
+        let mut random = Random(seed);
+        for client in first.into_iter().map(Some) {
+            let (end, [_, mut second]) = story(seed, steps, client, None, flaw);
+            self.wrong.extend(end.err().map(|e| format!("seed {seed}, {client:?}: {e}")));
+            if !all {
+                second = vec![second[random.below(second.len() as u64) as usize]];
+            }
+            for recoverer in second.into_iter().map(Some) {
+                let (end, _) = story(seed, steps, client, recoverer, flaw);
+                let wrong = |e| format!("seed {seed}, {client:?} {recoverer:?}: {e}");
+                self.wrong.extend(end.err().map(wrong));
+                self.covered.extend(client.into_iter().chain(recoverer).map(|crash| crash.point));
+                self.count += 1;
+            }
+            if !self.wrong.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
+    let mut stories = Stories::default();
+    for seed in 0..12 {
+        let all = seed == 0;
+        stories.tell(seed, if all { 16 } else { 50 }, all, None);
+        assert!(stories.wrong.is_empty(), "{:#?}", stories.wrong);
+    }
+    let missed: Vec<_> = POINTS
+        .iter()
+        .filter(|point| point.starts_with("alloc.") && !stories.covered.contains(*point))
+        .collect();
+    println!("{} pairs of crashes at {} points", stories.count, stories.covered.len());
+    assert!(missed.is_empty(), "points that no crash came to: {missed:?}");
+}
+
+/// Whether a story fails when the mistake is made, and how. Some mistakes end in a panic.
+fn is_found(flaw: Flaw) -> bool {
+    (0..20).any(|seed| {
+        let told = std::panic::catch_unwind(|| {
+            let mut stories = Stories::default();
+            stories.tell(seed, 40, false, Some(flaw));
+            println!("{flaw:?}: {:?}", stories.wrong);
+            !stories.wrong.is_empty()
+        });
+        told.unwrap_or(true)
+    })
+}
+
+#[test]
+fn a_block_that_is_taken_before_the_step_says_so_is_found() {
+    assert!(is_found(Flaw::NoStep));
+}
+
+#[test]
+fn an_allocation_that_is_not_taken_back_is_found() {
+    assert!(is_found(Flaw::NoTakingBack));
+}
+
+#[test]
+fn a_free_that_is_acknowledged_early_is_found() {
+    assert!(is_found(Flaw::EarlyAcknowledgement));
+}
+
+#[test]
+fn a_collection_before_its_change_is_found() {
+    assert!(is_found(Flaw::EarlyCollection));
+}
+
+#[test]
+fn slabs_of_the_dead_that_stay_are_found() {
+    assert!(is_found(Flaw::NoRelease));
+}
