@@ -40,15 +40,19 @@ pub(crate) const POINTS: &[&str] = &[
     "recover.acknowledged",
     "recover.reclaimed",
     "recover.freed",
+    "alloc.aimed",
     "alloc.begun",
     "alloc.change_finished",
     "alloc.cleared",
     "alloc.closed",
     "alloc.detach_joined",
+    "alloc.free_aimed",
     "alloc.free_begun",
     "alloc.freed",
     "alloc.linked",
+    "alloc.listed",
     "alloc.owned",
+    "alloc.push_begun",
     "alloc.push_joined",
     "alloc.push_linked",
     "alloc.pushed",
@@ -58,6 +62,7 @@ pub(crate) const POINTS: &[&str] = &[
     "alloc.retire_begun",
     "alloc.retire_unclassed",
     "alloc.retired",
+    "alloc.settle_aimed",
     "alloc.settle_cleared",
     "alloc.stored",
     "alloc.take_begun",
@@ -71,7 +76,30 @@ pub(crate) const POINTS: &[&str] = &[
     "alloc.unlink_prev",
     "alloc.unlinked",
     "alloc.unlisted",
+    "alloc.withdrawn",
+    "huge.change_finished",
+    "huge.claim_begun",
+    "huge.claimed",
+    "huge.cleared",
+    "huge.cleared_granule",
+    "huge.closed",
+    "huge.discarded",
+    "huge.drop_begun",
+    "huge.free_aimed",
+    "huge.free_begun",
+    "huge.freeing",
+    "huge.held",
+    "huge.marked",
+    "huge.settle_cleared",
+    "huge.stored",
+    "huge.withdrawn",
 ];
+
+/// Whether a heap has the point.
+#[cfg(all(test, not(loom)))]
+pub(crate) fn is_of_heap(point: &str) -> bool {
+    point.starts_with("alloc.") || point.starts_with("huge.")
+}
 
 #[cfg(test)]
 mod harness {

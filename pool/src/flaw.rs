@@ -27,6 +27,10 @@ pub(crate) enum Flaw {
     EarlyAcknowledgement,
     /// The owner has the blocks that others freed before the change that takes them.
     EarlyCollection,
+    /// The step does not say that all granules of a run are claimed.
+    NoHold,
+    /// The step does not say that granules of a run may be other clients'.
+    NoDrop,
     /// The slabs of the dead stay where they are.
     NoRelease,
 }

@@ -184,6 +184,7 @@ impl<'a> Owner<'a> {
             (block, arena.offset(number, block), local.bumped())
         };
         put(&self.holding.cell, cell);
+        crash_point!("alloc.aimed");
         if !flawed!(arena, NoStep) {
             put(&self.holding.step, Step::Alloc { slab: number, block }.bits());
         }
@@ -249,6 +250,7 @@ impl<'a> Owner<'a> {
         let word = arena.memory.word(offset)?;
         let number = number as u32;
         put(&self.holding.cell, cell.map_or(0, |(at, _)| at));
+        crash_point!("alloc.free_aimed");
         put(&self.holding.step, Step::Free { slab: number, block }.bits());
         crash_point!("alloc.free_begun");
         if let Some((_, cell)) = cell {
@@ -279,6 +281,7 @@ impl<'a> Owner<'a> {
         }
         let (slab, block) = self.find(offset)?;
         put(&self.holding.cell, cell.map_or(0, |(at, _)| at));
+        crash_point!("alloc.free_aimed");
         put(&self.holding.step, Step::Free { slab, block }.bits());
         crash_point!("alloc.free_begun");
         if let Some((_, cell)) = cell {

@@ -2,6 +2,7 @@
 
 use super::arena::{Arena, FREE, LENGTH, PARTIAL, own};
 use super::holding::{Link, List};
+use super::huge::{Granule, Huge};
 use super::slab::{Local, Place, Shares};
 use crate::sync::Ordering;
 use std::collections::BTreeSet;
@@ -130,4 +131,25 @@ fn blocks(arena: &Arena, number: usize) -> Result<Vec<u64>, String> {
     let used = (0..local.virgin()).filter(|block| !free.contains(block));
     let place = |block: u32| arena.offset(number as u32, block * (of.bytes / 8) as u32);
     Ok(used.map(place).collect())
+}
+
+/// The used blocks of the heap for huge blocks.
+pub(super) fn audit_huge(huge: &Huge) -> Result<Vec<u64>, String> {
+    if let Some(id) = huge.holdings.iter().position(|holding| own(&holding.step) != 0) {
+        return Err(format!("client {id} has a step open: {:#x}", own(&huge.holdings[id].step)));
+    }
+    let top = huge.top.load(Ordering::Acquire);
+    let (mut used, mut rest) = (Vec::new(), 0);
+    for (number, word) in huge.granules.iter().enumerate() {
+        match Granule::of(word.load(Ordering::Acquire)) {
+            Granule::Free if rest == 0 => {}
+            Granule::Used(0) if rest > 0 => rest -= 1,
+            Granule::Used(count) if rest == 0 && count > 0 && (number as u64) < top => {
+                used.push(huge.offset(number as u32));
+                rest = count - 1;
+            }
+            other => return Err(format!("granule {number} is {other:?}, {rest} are missing")),
+        }
+    }
+    if rest == 0 { Ok(used) } else { Err(format!("{rest} granules are missing at the end")) }
 }

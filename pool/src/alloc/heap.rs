@@ -1,12 +1,13 @@
 //! A heap in a pool, and a client of it.
 
 use super::OF_HEAP;
-use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX};
+use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, put};
 use super::class::{
     Class, LARGE, LARGE_MAX, LARGE_SHIFT, MEDIUM, MEDIUM_MAX, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
     small_class, stepped_class,
 };
 use super::holding::Holding;
+use super::huge::{Huge, HugeHolding, HugeOwner};
 use super::slab::{Remote, Slab};
 use crate::PoolError;
 use crate::detect::{Change, Marked, Word};
@@ -20,17 +21,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// ```text
 ///   0           reserved                                                           end of the pool
-///   +-----------+----------------------------+----------------+---------+---------+---------+
-///   | the       | lists and slabs of         | small blocks   | medium  | large   | a page: |
-///   | user's    | small, medium, large       |                | blocks  | blocks  | stamp   |
-///   +-----------+----------------------------+----------------+---------+---------+---------+
+///   +-----------+----------------------+--------------+---------+--------+--------+---------+
+///   | the       | lists and slabs of   | small blocks | medium  | large  | huge   | a page: |
+///   | user's    | each kind            |              | blocks  | blocks | blocks | stamp   |
+///   +-----------+----------------------+--------------+---------+--------+--------+---------+
 /// ```
 ///
-/// Medium and large blocks have a quarter of the space each.
+/// Huge and large blocks have a quarter of the space each, and medium blocks an eighth.
 pub struct Heap<'a> {
     pool: &'a Pool,
     /// By kind.
     arenas: [Arena<'a>; KINDS],
+    huge: Huge<'a>,
 }
 
 /// A client with its part of a heap. Dropping it gives its slabs to the other clients.
@@ -38,6 +40,7 @@ pub struct Allocator<'a> {
     heap: &'a Heap<'a>,
     /// By kind.
     owners: [Owner<'a>; KINDS],
+    huge: HugeOwner<'a>,
     client: Client<'a>,
 }
 
@@ -50,6 +53,9 @@ struct Kind {
 
 const SMALL_KIND: usize = 0;
 const KINDS: usize = 3;
+
+/// Bytes of a granule of huge blocks, as a power of two.
+const GRANULE_SHIFT: u32 = 18;
 
 static KIND: [Kind; KINDS] = [
     Kind {
@@ -73,8 +79,15 @@ static KIND: [Kind; KINDS] = [
 #[must_use]
 pub struct Fresh<'a, 'h> {
     allocator: &'a mut Allocator<'h>,
-    owner: Owner<'h>,
+    from: From<'h>,
     offset: u64,
+}
+
+/// What a block comes from.
+#[derive(Clone, Copy)]
+enum From<'h> {
+    Slab(Owner<'h>),
+    Huge(HugeOwner<'h>),
 }
 
 /// Where the parts of one heap of slabs lie.
@@ -147,9 +160,11 @@ impl<'a> Heap<'a> {
         let count = |bytes: u64, kind: &Kind| (bytes >> kind.slab_shift).min(SLABS_MAX) as usize;
         let taken = |slabs: usize, kind: &Kind| (slabs as u64) << kind.slab_shift;
         let [small, medium, large] = &KIND;
+        let granules = ((space / 4) >> GRANULE_SHIFT).min(u32::MAX.into());
+        let huge_at = bytes - (granules << GRANULE_SHIFT);
         let large_count = count(space / 4, large);
-        let large_at = bytes - taken(large_count, large);
-        let medium_count = count(space / 4, medium);
+        let large_at = huge_at - taken(large_count, large);
+        let medium_count = count(space / 8, medium);
         let medium_at = large_at - taken(medium_count, medium);
         let rows = pool.clients() + 1;
         // What the structures take is missing at the end of the small slabs.
@@ -157,7 +172,9 @@ impl<'a> Heap<'a> {
         let first = Plan::new(start, rows, small, small_count);
         let second = Plan::new(first.end, rows, medium, medium_count);
         let third = Plan::new(second.end, rows, large, large_count);
-        let small_at = third.end;
+        let holdings_at = third.end + PAGE_BYTES;
+        let granules_at = holdings_at + (rows * size_of::<HugeHolding>()) as u64;
+        let small_at = (granules_at + granules * 8).next_multiple_of(PAGE_BYTES);
         if small_at > medium_at {
             return Err(short);
         }
@@ -175,14 +192,27 @@ impl<'a> Heap<'a> {
             second.arena(pool, medium, medium_at, medium_count)?,
             third.arena(pool, large, large_at, large_count)?,
         ];
-        Ok(Heap { pool, arenas })
+        let huge = Huge {
+            detector: pool.detector(),
+            memory: arenas[SMALL_KIND].memory,
+            holdings: pool.segment().array(holdings_at, rows)?,
+            granules: pool.segment().array(granules_at, granules as usize)?,
+            top: &pool.atomics(third.end, 1)?[0],
+            name: third.end,
+            data_at: huge_at,
+            granule_shift: GRANULE_SHIFT,
+            #[cfg(test)]
+            flaw: None,
+        };
+        Ok(Heap { pool, arenas, huge })
     }
 
     /// Leases an identity to the caller, and makes it a client of the heap. Does not block.
     pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
         let client = self.pool.join()?;
         let owners = self.arenas.each_ref().map(|arena| arena.owner(client.id()));
-        Ok(Allocator { heap: self, owners, client })
+        let huge = self.huge.owner(client.id());
+        Ok(Allocator { heap: self, owners, huge, client })
     }
 
     /// The pool that the heap is in.
@@ -193,6 +223,11 @@ impl<'a> Heap<'a> {
     #[cfg(test)]
     pub(super) fn arenas(&self) -> &[Arena<'a>] {
         &self.arenas
+    }
+
+    #[cfg(test)]
+    pub(super) fn huge(&self) -> &Huge<'a> {
+        &self.huge
     }
 }
 
@@ -216,9 +251,8 @@ impl<'h> Allocator<'h> {
 
     /// Allocates a block that nobody knows yet.
     pub fn alloc(&mut self, bytes: u64) -> Result<Fresh<'_, 'h>, PoolError> {
-        let (owner, offset) = self.get(bytes, 0)?;
-        let owner = *owner;
-        Ok(Fresh { allocator: self, owner, offset })
+        let (from, offset) = self.get(bytes, 0)?;
+        Ok(Fresh { allocator: self, from, offset })
     }
 
     /// Frees the block whose offset the cell has, and clears the cell: both, or neither if the client dies before.
@@ -238,7 +272,7 @@ impl<'h> Allocator<'h> {
         if self.owners[SMALL_KIND].free_own(offset, None).is_some() {
             return Ok(());
         }
-        self.of(offset).free(offset, None)
+        self.free_from_any(offset, None)
     }
 
     /// Changes the word at `target` from what was seen, whose value is the offset of a block, to `value`, and frees
@@ -249,7 +283,11 @@ impl<'h> Allocator<'h> {
         seen: Marked,
         value: u64,
     ) -> Result<Result<(), Marked>, PoolError> {
-        self.of(seen.value).withdraw((self.word(target)?, target), seen, value)
+        let word = (self.word(target)?, target);
+        match self.of(seen.value) {
+            From::Slab(owner) => owner.withdraw(word, seen, value),
+            From::Huge(owner) => owner.withdraw(word, seen, value),
+        }
     }
 
     /// Gives all memory to the heap that no block of this client needs. It takes time in proportion to its slabs.
@@ -258,11 +296,12 @@ impl<'h> Allocator<'h> {
             owner.settled()?;
             owner.release_all()?;
         }
-        Ok(())
+        self.huge.settled()
     }
 
     /// Finishes what an error, or a block that was forgotten, has left open. Other operations do that first, too.
     pub fn settle(&mut self) -> Result<(), PoolError> {
+        self.huge.settled()?;
         self.owners.iter().try_for_each(Owner::settled)
     }
 
@@ -286,42 +325,55 @@ impl<'h> Allocator<'h> {
     #[cold]
     fn alloc_slowly(&self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
         let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
-        let (owner, offset) = self.get(bytes, cell)?;
-        owner.store(word, offset);
+        let (from, offset) = self.get(bytes, cell)?;
+        from.store(word, offset);
         Ok(offset)
+    }
+
+    #[cold]
+    fn free_from_any(&self, offset: u64, cell: Option<(u64, &AtomicU64)>) -> Result<(), PoolError> {
+        match self.of(offset) {
+            From::Slab(owner) => owner.free(offset, cell),
+            From::Huge(owner) => owner.free(offset, cell),
+        }
     }
 
     #[cold]
     fn free_slowly(&self, cell: u64) -> Result<u64, PoolError> {
         let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
         let offset = word.load(Ordering::Acquire);
-        self.of(offset).free(offset, Some((cell, word)))?;
+        self.free_from_any(offset, Some((cell, word)))?;
         Ok(offset)
     }
 
-    /// A block, as the open step of the heap of slabs that it is in.
-    fn get(&self, bytes: u64, cell: u64) -> Result<(&Owner<'h>, u64), PoolError> {
+    /// A block, as the open step of what it comes from.
+    fn get(&self, bytes: u64, cell: u64) -> Result<(From<'h>, u64), PoolError> {
+        let no_memory = PoolError::NoMemory { bytes };
         let (kind, class) = match small_class(bytes) {
             Some(class) => (SMALL_KIND, class),
             None if bytes <= LARGE_MAX => {
                 (SMALL_KIND + if bytes <= MEDIUM_MAX { 1 } else { 2 }, stepped_class(bytes))
             }
-            None => return Err(PoolError::NoMemory { bytes }),
+            None => {
+                let offset = self.huge.alloc(bytes, cell)?.ok_or(no_memory)?;
+                return Ok((From::Huge(self.huge), offset));
+            }
         };
-        let owner = &self.owners[kind];
+        let owner = self.owners[kind];
         if let Some(offset) = owner.alloc(class, cell) {
-            return Ok((owner, offset));
+            return Ok((From::Slab(owner), offset));
         }
-        match owner.alloc_refilled(class, cell)? {
-            Some(offset) => Ok((owner, offset)),
-            None => Err(PoolError::NoMemory { bytes }),
-        }
+        let offset = owner.alloc_refilled(class, cell)?.ok_or(no_memory)?;
+        Ok((From::Slab(owner), offset))
     }
 
-    /// The heap of slabs that has the offset.
-    fn of(&self, offset: u64) -> &Owner<'h> {
+    /// What the block at this offset comes from.
+    fn of(&self, offset: u64) -> From<'h> {
+        if self.heap.huge.has(offset) {
+            return From::Huge(self.huge);
+        }
         let kind = self.heap.arenas.iter().position(|arena| arena.has(offset));
-        &self.owners[kind.unwrap_or(SMALL_KIND)]
+        From::Slab(self.owners[kind.unwrap_or(SMALL_KIND)])
     }
 
     #[inline(always)]
@@ -358,8 +410,12 @@ impl<'h> Fresh<'_, 'h> {
     /// Writes the offset into the cell: from now on the block is used.
     pub fn store(self, cell: u64) -> Result<u64, PoolError> {
         let word = self.allocator.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
-        super::arena::put(&self.owner.holding.cell, cell);
-        self.owner.store(word, self.offset);
+        let aim = match &self.from {
+            From::Slab(owner) => &owner.holding.cell,
+            From::Huge(owner) => &owner.holding.cell,
+        };
+        put(aim, cell);
+        self.from.store(word, self.offset);
         Ok(self.offset)
     }
 
@@ -371,7 +427,11 @@ impl<'h> Fresh<'_, 'h> {
         seen: Marked,
     ) -> Result<Result<(), (Self, Marked)>, PoolError> {
         let word = self.allocator.word(target)?;
-        Ok(match self.owner.publish((word, target), seen, self.offset)? {
+        let published = match &self.from {
+            From::Slab(owner) => owner.publish((word, target), seen, self.offset),
+            From::Huge(owner) => owner.publish((word, target), seen, self.offset),
+        };
+        Ok(match published? {
             Ok(()) => Ok(()),
             Err(other) => Err((self, other)),
         })
@@ -381,7 +441,23 @@ impl<'h> Fresh<'_, 'h> {
 impl Drop for Fresh<'_, '_> {
     fn drop(&mut self) {
         // If it fails, the step stays open, and the next operation frees the block.
-        let _ = self.owner.settle();
+        let _ = self.from.settled();
+    }
+}
+
+impl From<'_> {
+    fn store(&self, word: &AtomicU64, offset: u64) {
+        match self {
+            From::Slab(owner) => owner.store(word, offset),
+            From::Huge(owner) => owner.store(word, offset),
+        }
+    }
+
+    fn settled(&self) -> Result<(), PoolError> {
+        match self {
+            From::Slab(owner) => owner.settled(),
+            From::Huge(owner) => owner.settled(),
+        }
     }
 }
 
@@ -405,6 +481,9 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
         }
         let found = change.operation[4];
         let damaged = PoolError::Damaged { what: "the change", client, found };
+        if self.heap.huge.name == found {
+            return self.heap.huge.owner(client).redo(change, has_happened);
+        }
         let arena = self.heap.arenas.iter().find(|arena| arena.roots_at == found);
         let arena = arena.ok_or(damaged)?;
         arena.owner(client).redo(change, has_happened)
@@ -414,6 +493,7 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
         for arena in &self.heap.arenas {
             arena.owner(client).reclaim()?;
         }
+        self.heap.huge.owner(client).settle()?;
         self.user.reclaim(client)
     }
 }

@@ -1,8 +1,9 @@
 //! Blocks of memory for the clients of a pool.
 //!
-//! A heap has *slabs*, each of which is cut into blocks of one size class. There are two kinds of slabs, which differ
-//! in their size only: 32 KiB for blocks up to 1 KiB, and 4 MiB for blocks up to 512 KiB. A block is an offset, the
-//! same in every process. Zeros are an empty heap.
+//! A heap has *slabs*, each of which is cut into blocks of one size class. There are three kinds of slabs, which differ
+//! in their size only: 32 KiB for blocks up to 1 KiB, 512 KiB for those up to 64 KiB, and 4 MiB for those up to
+//! 512 KiB. Blocks above that are runs of granules (`huge`). A block is an offset, the same in every process. Zeros are
+//! an empty heap.
 //!
 //! A slab has one owner at most. The owner allocates from it, and frees into it, by plain stores: one word
 //! ([`slab::Local`]) has the list of its free blocks and their number. Others free a block by one detectable
@@ -50,6 +51,7 @@
 mod arena;
 mod class;
 mod holding;
+mod huge;
 mod own_lists;
 mod settle;
 mod shared_lists;

@@ -3,9 +3,10 @@
 
 use super::OF_HEAP;
 use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root};
-use super::audit::{Contents, audit};
+use super::audit::{Contents, audit, audit_huge};
 use super::class::Class;
 use super::holding::Holding;
+use super::huge::{Huge, HugeHolding};
 use super::slab::{Remote, Slab};
 use crate::PoolError;
 use crate::crash::{Crash, run};
@@ -24,6 +25,13 @@ const BASE: u64 = 64;
 const REMOTES_AT: u64 = 1 << 20;
 const WORDS_AT: u64 = 1 << 30;
 const ROOTS_AT: u64 = 1 << 40;
+/// Names the heap for huge blocks.
+const HUGE: u64 = 1 << 50;
+
+const GRANULES: usize = 6;
+
+/// Blocks of this class and above come from no slab.
+pub(super) const HUGE_CLASS: usize = CLASSES.len();
 
 /// Cells of one client.
 pub(super) const CELLS: usize = 5;
@@ -37,6 +45,9 @@ pub(super) struct World {
     holdings: Vec<Holding>,
     slabs: Vec<Slab>,
     remotes: Vec<Remote>,
+    huge_holdings: Vec<HugeHolding>,
+    granules: Vec<AtomicU64>,
+    top: AtomicU64,
     /// Words that all clients share.
     pub words: Vec<Word>,
     /// By number: the birth of the process that has it. 0: there is none.
@@ -78,11 +89,14 @@ impl World {
             slots: some(rows),
             intents: some(rows),
             notes: some(rows * rows),
-            memory: some(users * CELLS + (slabs << SHIFT) / 8),
+            memory: some(users * CELLS + ((slabs + GRANULES) << SHIFT) / 8),
             roots: some(PARTIAL + CLASSES.len()),
             holdings: some(rows),
             slabs: some(slabs),
             remotes: some(slabs),
+            huge_holdings: some(rows),
+            granules: some(GRANULES),
+            top: AtomicU64::new(0),
             words: some(words),
             births: some(8),
             users,
@@ -94,12 +108,7 @@ impl World {
     pub(super) fn arena(&self) -> Arena<'_> {
         Arena {
             detector: self.detector(),
-            memory: Memory {
-                words: &self.memory,
-                base: BASE,
-                #[cfg(not(loom))]
-                segment: None,
-            },
+            memory: self.memory(),
             roots: &self.roots,
             holdings: &self.holdings,
             slabs: &self.slabs,
@@ -110,6 +119,29 @@ impl World {
             slab_shift: SHIFT,
             classes: &CLASSES,
             limits: Limits { empty: self.limit, sized: self.limit, resident: 1 },
+            flaw: self.flaw,
+        }
+    }
+
+    fn memory(&self) -> Memory<'_> {
+        Memory {
+            words: &self.memory,
+            base: BASE,
+            #[cfg(not(loom))]
+            segment: None,
+        }
+    }
+
+    pub(super) fn huge(&self) -> Huge<'_> {
+        Huge {
+            detector: self.detector(),
+            memory: self.memory(),
+            holdings: &self.huge_holdings,
+            granules: &self.granules,
+            top: &self.top,
+            name: HUGE,
+            data_at: BASE + (self.users * CELLS * 8 + (self.slabs.len() << SHIFT)) as u64,
+            granule_shift: SHIFT,
             flaw: self.flaw,
         }
     }
@@ -130,7 +162,8 @@ impl World {
 
     /// Nobody is at work: the used blocks are those of the cells and words, once each.
     pub(super) fn check(&self) -> Result<Contents, String> {
-        let contents = audit(&self.arena())?;
+        let mut contents = audit(&self.arena())?;
+        contents.used.extend(audit_huge(&self.huge())?);
         let cells = self.memory[..self.users * CELLS].iter();
         let cells = cells.map(|cell| cell.load(Ordering::Acquire));
         let words = self.words.iter().map(|word| word.load().value);
@@ -184,7 +217,12 @@ impl Actor<'_> {
         (at, self.owner.arena.memory.word(at).unwrap())
     }
 
-    fn get(&self, class: usize, cell: u64) -> Option<u64> {
+    /// From `HUGE_CLASS` on, a run of this many granules more than one.
+    fn get(&self, world: &World, class: usize, cell: u64) -> Option<u64> {
+        if let Some(more) = class.checked_sub(HUGE_CLASS) {
+            let bytes = (more as u64 + 1) << SHIFT;
+            return world.huge().owner(self.held.id).alloc(bytes, cell).unwrap();
+        }
         let block = self.owner.alloc(class, cell);
         block.or_else(|| self.owner.alloc_refilled(class, cell).unwrap())
     }
@@ -195,16 +233,24 @@ impl Actor<'_> {
     }
 
     /// Fills the cell if it is empty, and else frees its block. False: there was no memory.
-    pub(super) fn turn_cell(&self, n: usize, class: usize) -> bool {
+    pub(super) fn turn_cell(&self, world: &World, n: usize, class: usize) -> bool {
         let (at, cell) = self.cell(n);
         let offset = cell.load(Ordering::Relaxed);
+        let huge = world.huge();
+        let huge = huge.owner(self.held.id);
         if offset != 0 {
-            self.owner.free(offset, Some((at, cell))).unwrap();
+            if huge.huge.has(offset) {
+                huge.free(offset, Some((at, cell))).unwrap();
+            } else {
+                self.owner.free(offset, Some((at, cell))).unwrap();
+            }
             return true;
         }
-        let got = self.get(class, at);
-        if let Some(offset) = got {
-            self.owner.store(cell, offset);
+        let got = self.get(world, class, at);
+        match got {
+            Some(offset) if class >= HUGE_CLASS => huge.store(cell, offset),
+            Some(offset) => self.owner.store(cell, offset),
+            None => {}
         }
         got.is_some()
     }
@@ -213,13 +259,23 @@ impl Actor<'_> {
     pub(super) fn turn_word(&self, world: &World, n: usize, class: usize) {
         let place = (&world.words[n], WORDS_AT + n as u64 * 16);
         let seen = place.0.load();
+        let huge = world.huge();
+        let huge = huge.owner(self.held.id);
         if seen.value != 0 {
-            let _ = self.owner.withdraw(place, seen, 0).unwrap();
+            let _ = if huge.huge.has(seen.value) {
+                huge.withdraw(place, seen, 0).unwrap()
+            } else {
+                self.owner.withdraw(place, seen, 0).unwrap()
+            };
             return;
         }
-        let Some(offset) = self.get(class, 0) else { return };
-        if self.owner.publish(place, seen, offset).unwrap().is_err() {
-            self.owner.settle().unwrap();
+        let Some(offset) = self.get(world, class, 0) else { return };
+        if class >= HUGE_CLASS {
+            let _ = huge.publish(place, seen, offset).unwrap();
+            huge.settled().unwrap();
+        } else {
+            let _ = self.owner.publish(place, seen, offset).unwrap();
+            self.owner.settled().unwrap();
         }
     }
 
@@ -227,6 +283,7 @@ impl Actor<'_> {
     pub(super) fn leave(self, world: &World) {
         self.owner.settled().unwrap();
         self.owner.release_all().unwrap();
+        world.huge().owner(self.held.id).settled().unwrap();
         assert!(world.table().leave(self.held));
     }
 }
@@ -257,11 +314,15 @@ impl Redo for World {
     }
 
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
+        if change.operation[4] == HUGE {
+            return self.huge().owner(client).redo(change, has_happened);
+        }
         self.arena().owner(client).redo(change, has_happened)
     }
 
     fn reclaim(&self, client: u16) -> Result<(), PoolError> {
-        self.arena().owner(client).reclaim()
+        self.arena().owner(client).reclaim()?;
+        self.huge().owner(client).settle()
     }
 }
 
@@ -301,12 +362,12 @@ mod explored {
             let arena = world.arena();
             let owner = world.start(1, 1).join(&arena, 0);
             (0..2).for_each(|n| owner.turn_word(&world, n, 0));
-            (0..2).for_each(|n| _ = owner.turn_cell(n, 0));
+            (0..2).for_each(|n| _ = owner.turn_cell(&world, n, 0));
             if !is_first {
                 world.start(3, 3).join(&arena, 1).turn_word(&world, 0, 0);
             }
             let other = spawn(&world, 2, |world, other| other.turn_word(world, 1, 0));
-            owner.turn_cell(2, 0);
+            owner.turn_cell(&world, 2, 0);
             other.join().unwrap();
             world.check().unwrap();
         });
@@ -333,7 +394,7 @@ mod explored {
             let arena = world.arena();
             let owner = world.start(1, 1).join(&arena, 0);
             (0..2).for_each(|n| owner.turn_word(&world, n, 1));
-            owner.turn_cell(0, 1);
+            owner.turn_cell(&world, 0, 1);
             let other = spawn(&world, 2, |world, other| other.turn_word(world, 0, 1));
             spawn(&world, 3, |world, other| other.turn_word(world, 1, 1)).join().unwrap();
             other.join().unwrap();
@@ -348,11 +409,59 @@ mod explored {
             let world = Arc::new(World::new(3, 2, 2, 1, None));
             let arena = world.arena();
             let first = world.start(1, 1).join(&arena, 0);
-            (0..3).for_each(|n| _ = first.turn_cell(n, 1));
-            (0..2).for_each(|n| _ = first.turn_cell(n, 1));
+            (0..3).for_each(|n| _ = first.turn_cell(&world, n, 1));
+            (0..2).for_each(|n| _ = first.turn_cell(&world, n, 1));
             first.owner.release_all().unwrap();
-            let other = spawn(&world, 2, |_, other| _ = other.turn_cell(0, 1));
-            first.turn_cell(0, 1);
+            let other = spawn(&world, 2, |world, other| _ = other.turn_cell(world, 0, 1));
+            first.turn_cell(&world, 0, 1);
+            other.join().unwrap();
+            world.check().unwrap();
+        });
+    }
+
+    /// Two clients want runs that overlap, beside one that is freed.
+    fn runs(crash: Option<Crash>, flaw: Option<Flaw>) {
+        explore(move || {
+            let world = Arc::new(World::new(3, 2, 1, 1, flaw));
+            world.start(1, 1).live(crash, |me| {
+                let arena = me.world.arena();
+                let actor = me.join(&arena, 0);
+                actor.turn_cell(me.world, 0, HUGE_CLASS + 1);
+                actor.turn_cell(me.world, 0, HUGE_CLASS);
+            });
+            let other = spawn(&world, 2, |world, other| {
+                other.turn_cell(world, 0, HUGE_CLASS + 2);
+            });
+            world.start(3, 3).recover();
+            other.join().unwrap();
+            world.check().unwrap();
+        });
+    }
+
+    #[test]
+    fn model_runs_are_claimed_beside_recovery() {
+        for (point, hit) in [("huge.claimed", 1), ("huge.marked", 1), ("huge.cleared_granule", 1)] {
+            runs(Some(Crash { point, hit }), None);
+        }
+    }
+
+    #[test]
+    fn model_a_run_that_is_freed_without_a_step_is_found() {
+        let crash = Some(Crash { point: "huge.cleared_granule", hit: 1 });
+        assert!(catch_unwind(|| runs(crash, Some(Flaw::NoDrop))).is_err());
+    }
+
+    /// Two clients claim runs at the same time.
+    #[test]
+    fn model_a_granule_has_one_claimant() {
+        explore(|| {
+            let world = Arc::new(World::new(2, 2, 1, 1, None));
+            let arena = world.arena();
+            let first = world.start(1, 1).join(&arena, 0);
+            let other = spawn(&world, 2, |world, other| {
+                other.turn_cell(world, 0, HUGE_CLASS + 1);
+            });
+            first.turn_cell(&world, 0, HUGE_CLASS + 1);
             other.join().unwrap();
             world.check().unwrap();
         });
@@ -368,9 +477,9 @@ mod explored {
                 world.start(1, 1).live(Some(Crash { point, hit }), |me| {
                     let actor = me.join(&arena, 0);
                     (0..2).for_each(|n| actor.turn_word(me.world, n, 1));
-                    actor.turn_cell(0, 0);
+                    actor.turn_cell(me.world, 0, 0);
                     actor.turn_word(me.world, 1, 1);
-                    actor.turn_cell(1, 1);
+                    actor.turn_cell(me.world, 1, 1);
                 });
             }
             let other = spawn(&world, 2, |world, other| {

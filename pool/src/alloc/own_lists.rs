@@ -24,6 +24,7 @@ impl<'a> Owner<'a> {
         let begin = List::from_bits(own(list));
         if begin.first() != number + 1 {
             put(&slab.next, begin.first().into());
+            crash_point!("alloc.push_begun");
             put(&slab.prev, 0);
             crash_point!("alloc.push_linked");
             if begin.first() != 0 {
@@ -35,6 +36,7 @@ impl<'a> Owner<'a> {
         }
         let local = Local::from_bits(own(&slab.local));
         put(&slab.local, local.listed(true).bits());
+        crash_point!("alloc.listed");
         Ok(())
     }
 

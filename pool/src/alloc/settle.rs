@@ -44,6 +44,7 @@ impl Owner<'_> {
             return Ok(());
         }
         put(&self.holding.cell, 0);
+        crash_point!("alloc.settle_aimed");
         put(&self.holding.step, Step::Free { slab, block }.bits());
         crash_point!("alloc.taken_back");
         self.free_block(slab, block)

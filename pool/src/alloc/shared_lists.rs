@@ -124,6 +124,7 @@ impl<'a> Owner<'a> {
             Then::Free | Then::Push | Then::Publish => self.close(),
             Then::Withdraw { slab, block } => {
                 put(&self.holding.cell, 0);
+                crash_point!("alloc.withdrawn");
                 put(&self.holding.step, Step::Free { slab, block }.bits());
             }
         }

@@ -3,10 +3,10 @@
 //! The test starts itself again as clients ([`child`]). Each identity has cells of its own; some words all share. After
 //! each round the used blocks must be those of the cells and words, once each.
 
-use super::audit::audit;
+use super::audit::{audit, audit_huge};
 use super::heap::{Allocator, Heap};
 use super::random::{Nothing, assert_all_is_free, size};
-use crate::crash::{Crash, Death, POINTS};
+use crate::crash::{Crash, Death, POINTS, is_of_heap};
 use crate::pool::Pool;
 use crate::pool::torture::{Process, Random, length_and_seed, started};
 use crate::recover::Recovered;
@@ -31,14 +31,19 @@ const CHILD: &str = "alloc::torture::child";
 
 const _: () = assert!((CLIENTS as u64 + 1) * CELLS * 8 <= WORDS_AT);
 
-/// What only a recoverer, or a client after an error, comes to.
-const OF_RECOVERY: [&str; 2] = ["alloc.settle_cleared", "alloc.taken_back"];
+/// What only a recoverer, or a client after an error, comes to; and where the client dies for that.
+const OF_RECOVERY: [(&str, &str); 4] = [
+    ("alloc.settle_cleared", "alloc.free_begun"),
+    ("alloc.settle_aimed", "alloc.taken"),
+    ("alloc.taken_back", "alloc.taken"),
+    ("huge.settle_cleared", "huge.free_begun"),
+];
 
 /// Sizes of the blocks.
 #[derive(Clone, Copy)]
 enum Sizes {
     All,
-    /// Three, of which a slab has few blocks: so slabs are full and empty often.
+    /// Four, of which a slab has few blocks, or none: so slabs are full and empty often.
     Few,
 }
 
@@ -46,7 +51,7 @@ enum Sizes {
 fn act(pool: &Pool, allocator: &mut Allocator, random: &mut Random, sizes: Sizes) {
     let bytes = match sizes {
         Sizes::All => size(random),
-        Sizes::Few => [1 << 10, 64 << 10, 512 << 10][random.below(3) as usize],
+        Sizes::Few => [1 << 10, 1 << 10, 64 << 10, 512 << 10, 1 << 20][random.below(5) as usize],
     };
     let place = random.below(CELLS + CELLS / 4);
     if place < CELLS {
@@ -105,6 +110,7 @@ fn check(pool: &Pool, heap: &Heap) -> Result<usize, String> {
     for arena in heap.arenas() {
         used.extend(audit(arena)?.used);
     }
+    used.extend(audit_huge(heap.huge())?);
     if used != known {
         return Err(format!("{} blocks are used, and {} are known", used.len(), known.len()));
     }
@@ -154,7 +160,7 @@ fn start(path: &Path, role: &str, point: &'static str, hit: usize) -> Process {
 /// A real process dies at each point as a client, and at those of recovery as a recoverer.
 #[test]
 fn a_process_that_dies_at_any_point_is_recovered() {
-    for point in POINTS.iter().filter(|point| point.starts_with("alloc.")) {
+    for point in POINTS.iter().filter(|point| is_of_heap(point)) {
         println!("{point}");
         let folder = Folder::new();
         let (path, pool) = pool(&folder);
@@ -162,9 +168,8 @@ fn a_process_that_dies_at_any_point_is_recovered() {
         let mut allocator = heap.join().unwrap();
         let mut random = Random(1);
         (0..500).for_each(|_| act(&pool, &mut allocator, &mut random, Sizes::Few));
-        if OF_RECOVERY.contains(point) {
-            let client = if *point == OF_RECOVERY[0] { "alloc.free_begun" } else { "alloc.taken" };
-            start(&path, "few", client, 50).wait(Death::Kill);
+        if let Some((_, client)) = OF_RECOVERY.iter().find(|(of, _)| of == point) {
+            start(&path, "few", client, 5).wait(Death::Kill);
             start(&path, "recover", point, 1).wait(Death::Kill);
         } else {
             start(&path, "few", point, 1).wait(Death::Kill);

@@ -4,7 +4,7 @@
 //! of their identity how often they did. What is lost or repeated by a death makes the sums differ.
 
 use super::*;
-use crate::crash::{Crash, Death, POINTS, die_at};
+use crate::crash::{Crash, Death, POINTS, die_at, is_of_heap};
 use crate::test_folder::Folder;
 use std::env;
 use std::process::{Child, Command, Stdio};
@@ -211,7 +211,7 @@ fn all_are_free(pool: &Pool, but: usize) {
 /// A real process dies at each point, as a client and as a recoverer.
 #[test]
 fn a_process_that_dies_at_any_point_is_recovered() {
-    for point in POINTS.iter().filter(|point| !point.starts_with("alloc.")) {
+    for point in POINTS.iter().filter(|point| !is_of_heap(point)) {
         let folder = Folder::new();
         let (path, pool) = pool(&folder);
         let counters = Counters::of(&pool);
