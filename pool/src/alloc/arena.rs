@@ -66,6 +66,26 @@ impl<'a> Memory<'a> {
     }
 }
 
+/// How slabs are cut into blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Bytes of a slab, as a power of two.
+    pub slab_shift: u32,
+    pub classes: &'static [Class],
+}
+
+impl Shape {
+    #[inline(always)]
+    fn split(self, distance: u64) -> (usize, u64) {
+        ((distance >> self.slab_shift) as usize, distance & ((1 << self.slab_shift) - 1))
+    }
+
+    #[inline(always)]
+    fn offset(self, data_at: u64, slab: u32, block: u32) -> u64 {
+        data_at + (u64::from(slab) << self.slab_shift) + 8 * u64::from(block)
+    }
+}
+
 /// How long lists become before slabs leave them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Limits {
@@ -144,17 +164,21 @@ impl<'a> Arena<'a> {
             && (offset - self.data_at) >> self.slab_shift < self.slabs.len() as u64
     }
 
+    #[inline(always)]
+    fn shape(&self) -> Shape {
+        Shape { slab_shift: self.slab_shift, classes: self.classes }
+    }
+
     /// The number of the slab that has an offset, and the distance from its beginning.
     #[inline(always)]
     pub(super) fn split(&self, offset: u64) -> (usize, u64) {
-        let distance = offset.wrapping_sub(self.data_at);
-        ((distance >> self.slab_shift) as usize, distance & ((1 << self.slab_shift) - 1))
+        self.shape().split(offset.wrapping_sub(self.data_at))
     }
 
     /// Where the block at this place is.
     #[inline(always)]
     pub(super) fn offset(&self, slab: u32, block: u32) -> u64 {
-        self.data_at + (u64::from(slab) << self.slab_shift) + 8 * u64::from(block)
+        self.shape().offset(self.data_at, slab, block)
     }
 }
 
@@ -163,6 +187,12 @@ impl<'a> Owner<'a> {
     /// a step is open. The step of this one stays open: see [`Owner::store`].
     #[inline(always)]
     pub(super) fn alloc(&self, class: usize, cell: u64) -> Option<u64> {
+        self.alloc_of(self.arena.shape(), class, cell)
+    }
+
+    /// The same if the shape of the slabs is known at compile time.
+    #[inline(always)]
+    pub(super) fn alloc_of(&self, shape: Shape, class: usize, cell: u64) -> Option<u64> {
         let arena = self.arena;
         if own(&self.holding.step) != 0 {
             return None;
@@ -173,15 +203,15 @@ impl<'a> Owner<'a> {
         let local = Local::from_bits(own(&slab.local));
         let (block, offset, next) = if local.head() != 0 {
             let block = local.head() - 1;
-            let offset = arena.offset(number, block);
+            let offset = shape.offset(arena.data_at, number, block);
             (block, offset, local.popped(self.link(number, offset)?))
         } else {
-            let of = arena.classes.get(class)?;
+            let of = shape.classes.get(class)?;
             if local.virgin() >= of.blocks {
                 return None;
             }
             let block = local.virgin() * (of.bytes / 8) as u32;
-            (block, arena.offset(number, block), local.bumped())
+            (block, shape.offset(arena.data_at, number, block), local.bumped())
         };
         put(&self.holding.cell, cell);
         crash_point!("alloc.aimed");
@@ -232,19 +262,26 @@ impl<'a> Owner<'a> {
     /// Frees the block at this offset, and clears the cell that has it, if there is one. False, and nothing is done: a
     /// step is open, or the block is not a used one of a slab of the client's own.
     #[inline(always)]
-    pub(super) fn free_own(&self, offset: u64, cell: Option<(u64, &AtomicU64)>) -> Option<()> {
+    pub(super) fn free_own(
+        &self,
+        shape: Shape,
+        offset: u64,
+        cell: Option<(u64, &AtomicU64)>,
+    ) -> Option<()> {
         let arena = self.arena;
         if own(&self.holding.step) != 0 {
             return None;
         }
-        let (number, within) = arena.split(offset);
+        let (number, within) = shape.split(offset.wrapping_sub(arena.data_at));
         let (remote, slab) = (arena.remotes.get(number)?, arena.slabs.get(number)?);
         if !Shares::from_bits(remote.word.value()).is_owned_by(self.id) {
             return None;
         }
         let local = Local::from_bits(own(&slab.local));
         let block = (within / 8) as u32;
-        if !local.may_free(self.class_of(remote)?.block_at(within)?, block) {
+        let class = own(&remote.class) as usize;
+        let class = shape.classes.get(class.wrapping_sub(1))?;
+        if !local.may_free(class.block_at(within)?, block) {
             return None;
         }
         let word = arena.memory.word(offset)?;
@@ -276,7 +313,7 @@ impl<'a> Owner<'a> {
         cell: Option<(u64, &AtomicU64)>,
     ) -> Result<(), PoolError> {
         self.settled()?;
-        if self.free_own(offset, cell).is_some() {
+        if self.free_own(self.arena.shape(), offset, cell).is_some() {
             return self.settled();
         }
         let (slab, block) = self.find(offset)?;

@@ -1,7 +1,7 @@
 //! A heap in a pool, and a client of it.
 
 use super::OF_HEAP;
-use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, put};
+use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, Shape, put};
 use super::class::{
     Class, LARGE, LARGE_MAX, LARGE_SHIFT, MEDIUM, MEDIUM_MAX, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
     small_class, stepped_class,
@@ -52,6 +52,7 @@ struct Kind {
 }
 
 const SMALL_KIND: usize = 0;
+const SMALL_SHAPE: Shape = Shape { slab_shift: SMALL_SHIFT, classes: &SMALL };
 const KINDS: usize = 3;
 
 /// Bytes of a granule of huge blocks, as a power of two.
@@ -238,10 +239,11 @@ impl<'h> Allocator<'h> {
     /// Allocates a block of at least this many bytes, and writes its offset into the cell, an aligned word in the data
     /// of the pool that no other client writes. If the client dies meanwhile, the cell has the block or there is none.
     /// What is in the block is undefined. Constant time, unless the memory is used up.
+    #[inline]
     pub fn alloc_into(&mut self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
         if let Some(class) = small_class(bytes)
             && let Some(word) = self.cell(cell)
-            && let Some(offset) = self.owners[SMALL_KIND].alloc(class, cell)
+            && let Some(offset) = self.owners[SMALL_KIND].alloc_of(SMALL_SHAPE, class, cell)
         {
             self.owners[SMALL_KIND].store(word, offset);
             return Ok(offset);
@@ -257,10 +259,11 @@ impl<'h> Allocator<'h> {
 
     /// Frees the block whose offset the cell has, and clears the cell: both, or neither if the client dies before.
     /// Returns the offset.
+    #[inline]
     pub fn free_from(&mut self, cell: u64) -> Result<u64, PoolError> {
         if let Some(word) = self.cell(cell) {
             let offset = word.load(Ordering::Acquire);
-            if self.owners[SMALL_KIND].free_own(offset, Some((cell, word))).is_some() {
+            if self.owners[SMALL_KIND].free_own(SMALL_SHAPE, offset, Some((cell, word))).is_some() {
                 return Ok(offset);
             }
         }
@@ -268,8 +271,9 @@ impl<'h> Allocator<'h> {
     }
 
     /// Frees a block. The caller has made sure that nobody else will, also if it dies now.
+    #[inline]
     pub fn free(&mut self, offset: u64) -> Result<(), PoolError> {
-        if self.owners[SMALL_KIND].free_own(offset, None).is_some() {
+        if self.owners[SMALL_KIND].free_own(SMALL_SHAPE, offset, None).is_some() {
             return Ok(());
         }
         self.free_from_any(offset, None)

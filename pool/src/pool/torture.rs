@@ -171,6 +171,14 @@ pub(crate) fn length_and_seed() -> (u64, u64) {
     (seconds, seed)
 }
 
+/// CPU time of this thread: other programs do not count.
+pub(crate) fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills `time`.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// What a process does that another test started. By itself it passes.
 #[test]
 fn child() {
