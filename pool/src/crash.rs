@@ -40,6 +40,11 @@ pub(crate) const POINTS: &[&str] = &[
     "recover.acknowledged",
     "recover.reclaimed",
     "recover.freed",
+    "ring.left",
+    "ring.put",
+    "ring.received",
+    "ring.sent",
+    "ring.taken",
     "alloc.aimed",
     "alloc.begun",
     "alloc.change_finished",
@@ -99,6 +104,12 @@ pub(crate) const POINTS: &[&str] = &[
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_heap(point: &str) -> bool {
     point.starts_with("alloc.") || point.starts_with("huge.")
+}
+
+/// Whether each client and recoverer comes to the point, whatever it uses the pool for.
+#[cfg(all(test, not(loom)))]
+pub(crate) fn is_of_all(point: &str) -> bool {
+    !is_of_heap(point) && !point.starts_with("ring.")
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub(crate) enum Flaw {
     NoHold,
     /// The step does not say that granules of a run may be other clients'.
     NoDrop,
+    /// A word of a ring is sent before it is written.
+    EarlySend,
     /// The slabs of the dead stay where they are.
     NoRelease,
 }

@@ -1,9 +1,9 @@
 //! Memory that several processes share, and that stays whole whoever of them dies, at any instruction.
 //!
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
-//! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together, and
-//! `alloc` hands out blocks of its data. The crate knows bytes and processes of one machine, neither messages nor
-//! objects.
+//! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together,
+//! `alloc` hands out blocks of its data, and a `ring` passes words from one client to another. The crate knows bytes
+//! and processes of one machine, neither messages nor objects.
 //!
 //! ```text
 //!   0         4096
@@ -32,6 +32,7 @@ mod identity;
 #[cfg(not(loom))]
 mod pool;
 mod recover;
+mod ring;
 #[cfg(not(loom))]
 mod segment;
 mod sync;
@@ -45,5 +46,7 @@ pub use error::PoolError;
 #[cfg(not(loom))]
 pub use pool::{Client, Done, Pool};
 pub use recover::{Recovered, Redo};
+#[cfg(not(loom))]
+pub use ring::{Consumer, Producer, Ring};
 #[cfg(not(loom))]
 pub use segment::{Backing, Segment};

@@ -1,6 +1,8 @@
 //! Whether a heap is whole, when nobody is at work.
 
 use super::arena::{Arena, FREE, LENGTH, PARTIAL, own};
+#[cfg(not(loom))]
+use super::heap::Heap;
 use super::holding::{Link, List};
 use super::huge::{Granule, Huge};
 use super::slab::{Local, Place, Shares};
@@ -131,6 +133,17 @@ fn blocks(arena: &Arena, number: usize) -> Result<Vec<u64>, String> {
     let used = (0..local.virgin()).filter(|block| !free.contains(block));
     let place = |block: u32| arena.offset(number as u32, block * (of.bytes / 8) as u32);
     Ok(used.map(place).collect())
+}
+
+/// The used blocks of a heap, from the lowest on.
+#[cfg(not(loom))]
+pub(crate) fn used_blocks(heap: &Heap) -> Result<Vec<u64>, String> {
+    let mut used = Vec::new();
+    for arena in heap.arenas() {
+        used.extend(audit(arena)?.used);
+    }
+    used.extend(audit_huge(heap.huge())?);
+    Ok(used)
 }
 
 /// The used blocks of the heap for huge blocks.

@@ -66,6 +66,9 @@ pub use heap::{Allocator, Fresh, Heap};
 /// Marks the targets of changes that are a heap's. No offset of a pool has it.
 const OF_HEAP: u64 = 1 << 63;
 
+#[cfg(all(test, not(loom)))]
+pub(crate) use audit::used_blocks;
+
 #[cfg(test)]
 mod audit;
 #[cfg(test)]

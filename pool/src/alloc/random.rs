@@ -4,10 +4,10 @@ use super::audit::{audit, audit_huge};
 use super::heap::{Allocator, Heap};
 use crate::detect::Marked;
 use crate::pool::Pool;
-use crate::pool::torture::Random;
-use crate::recover::{Recovered, Redo};
+use crate::pool::torture::{Nothing, Random};
+use crate::recover::Recovered;
 use crate::segment::Backing;
-use crate::{Change, PoolError, Word};
+use crate::{Change, PoolError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,19 +18,6 @@ const CELLS: u64 = 4096;
 
 fn memory() -> Pool {
     Pool::create(&Backing::Memory { bytes: BYTES }, 4).unwrap()
-}
-
-/// For users that have nothing of their own to recover.
-pub(super) struct Nothing<'a>(pub &'a Pool);
-
-impl Redo for Nothing<'_> {
-    fn word(&self, target: u64) -> Result<&Word, PoolError> {
-        Ok(&self.0.words(target, 1)?[0])
-    }
-
-    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
-        Ok(())
-    }
 }
 
 /// A size: most are small.

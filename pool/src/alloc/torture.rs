@@ -3,12 +3,12 @@
 //! The test starts itself again as clients ([`child`]). Each identity has cells of its own; some words all share. After
 //! each round the used blocks must be those of the cells and words, once each.
 
-use super::audit::{audit, audit_huge};
+use super::audit::used_blocks;
 use super::heap::{Allocator, Heap};
-use super::random::{Nothing, assert_all_is_free, size};
+use super::random::{assert_all_is_free, size};
 use crate::crash::{Crash, Death, POINTS, is_of_heap};
 use crate::pool::Pool;
-use crate::pool::torture::{Process, Random, cpu_time, length_and_seed, started};
+use crate::pool::torture::{Nothing, Process, Random, cpu_time, length_and_seed, started};
 use crate::recover::Recovered;
 use crate::segment::Backing;
 use crate::test_folder::Folder;
@@ -106,11 +106,7 @@ fn check(pool: &Pool, heap: &Heap) -> Result<usize, String> {
     let words = words.iter().map(|word| word.load().value);
     let mut known: Vec<u64> = cells.chain(words).filter(|block| *block != 0).collect();
     known.sort_unstable();
-    let mut used = Vec::new();
-    for arena in heap.arenas() {
-        used.extend(audit(arena)?.used);
-    }
-    used.extend(audit_huge(heap.huge())?);
+    let used = used_blocks(heap)?;
     if used != known {
         return Err(format!("{} blocks are used, and {} are known", used.len(), known.len()));
     }

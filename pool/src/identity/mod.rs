@@ -195,6 +195,18 @@ impl<'a> ClientTable<'a> {
         }
     }
 
+    /// Whether the lease of this era is over, and its holder recovered if it died.
+    pub(crate) fn is_over(&self, id: ClientId, era: u64) -> bool {
+        let Some(slot) = self.slots.get(usize::from(id)) else { return false };
+        let lease = slot.look();
+        match lease.state() {
+            State::Held => lease.era() != era,
+            // Perhaps that of a later holder: then it is over a little later.
+            State::Recovering => false,
+            State::Free | State::Claiming => true,
+        }
+    }
+
     /// Makes the client `by` the recoverer of this identity if its holder is dead, or revokes a claim. `None`: there
     /// is nothing to recover now.
     pub(crate) fn take_over(

@@ -171,6 +171,11 @@ impl Client<'_> {
         self.held.id
     }
 
+    /// The era of the lease: another one for each holder of the identity.
+    pub(crate) fn lease_era(&self) -> u64 {
+        self.held.lease.era()
+    }
+
     /// Changes the word at `change.target` from what was seen to `value`, or says what it has instead. The client
     /// writes what belongs to the change, and then finishes it. Lock-free: does not block.
     pub fn exchange(

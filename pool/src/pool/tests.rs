@@ -1,5 +1,6 @@
 //! Pools in files, and clients of them in one process.
 
+use super::torture::Nothing;
 use super::*;
 use crate::test_folder::Folder;
 use std::fs::OpenOptions;
@@ -11,19 +12,6 @@ const BYTES: u64 = 1 << 20;
 
 fn memory(clients: usize) -> Pool {
     Pool::create(&Backing::Memory { bytes: BYTES }, clients).unwrap()
-}
-
-/// Counts what was redone.
-struct Nothing<'a>(&'a Pool);
-
-impl Redo for Nothing<'_> {
-    fn word(&self, target: u64) -> Result<&Word, PoolError> {
-        Ok(&self.0.words(target, 1)?[0])
-    }
-
-    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
-        Ok(())
-    }
 }
 
 #[test]
