@@ -208,12 +208,16 @@ impl<'a> Heap<'a> {
         Ok(Heap { pool, arenas, huge })
     }
 
-    /// Leases an identity to the caller, and makes it a client of the heap. Does not block.
+    /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last holder
+    /// of the identity left something that cannot be finished.
     pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
         let client = self.pool.join()?;
         let owners = self.arenas.each_ref().map(|arena| arena.owner(client.id()));
         let huge = self.huge.owner(client.id());
-        Ok(Allocator { heap: self, owners, huge, client })
+        let mut allocator = Allocator { heap: self, owners, huge, client };
+        // A client that was recovered without the heap has perhaps left a step open.
+        allocator.settle()?;
+        Ok(allocator)
     }
 
     /// The pool that the heap is in.
@@ -316,7 +320,8 @@ impl<'h> Allocator<'h> {
         self.owners.iter().try_for_each(|owner| owner.scavenge().map(|_| ()))
     }
 
-    /// Recovers the clients that are dead now, in this heap and in what else `redo` knows.
+    /// Recovers the clients that are dead now, in this heap and in what else `redo` knows. All that recover clients of a
+    /// pool with a heap do it by this.
     pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
         self.client.recover(&HeapRedo { heap: self.heap, user: redo })
     }

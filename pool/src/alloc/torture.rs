@@ -153,6 +153,26 @@ fn start(path: &Path, role: &str, point: &'static str, hit: usize) -> Process {
     Process::of_test(CHILD, path, role, Some((Crash { point, hit }, Death::Kill)))
 }
 
+/// Threads of one process as clients, which free each other's blocks, and nobody dies.
+#[test]
+fn threads_share_a_heap() {
+    let (_, seed) = length_and_seed();
+    let pool = Pool::create(&Backing::Memory { bytes: BYTES }, CLIENTS).unwrap();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let (pool, heap) = (&pool, &heap);
+            scope.spawn(move || {
+                let mut random = Random(seed + n);
+                let mut allocator = heap.join().unwrap();
+                let sizes = if n % 2 == 0 { Sizes::Few } else { Sizes::All };
+                (0..100_000).for_each(|_| act(pool, &mut allocator, &mut random, sizes));
+            });
+        }
+    });
+    check(&pool, &heap).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+}
+
 /// A real process dies at each point as a client, and at those of recovery as a recoverer.
 #[test]
 fn a_process_that_dies_at_any_point_is_recovered() {
