@@ -1,11 +1,11 @@
 //! Places where a client may die, by name.
 //!
 //! `crash_point!("floor.step")` stands between two writes to shared memory. Outside of unit tests it is nothing. In a
-//! test it asks the thread's plan: [`run`] makes the thread stop there for ever, as one that is killed does. What it
+//! test it asks the thread's plan: `run` makes the thread stop there for ever, as one that is killed does. What it
 //! has written stays; what it would have written does not come. A process that a test started dies or stops itself at
 //! the point (`Death`).
 //!
-//! [`POINTS`] lists all of them. A point that is not listed panics, and a test fails if a listed one was never the
+//! `POINTS` lists all of them. A point that is not listed panics, and a test fails if a listed one was never the
 //! place of a crash.
 
 /// A place where a client may die: between two writes to shared memory. Nothing outside of unit tests.

@@ -9,6 +9,7 @@ use crate::recover::Recovered;
 use crate::segment::Backing;
 use crate::{Change, PoolError};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -178,25 +179,46 @@ fn memory_that_ends_is_an_error_and_comes_back() {
     }
 }
 
+/// Bytes that the pool takes.
+fn held(pool: &Pool) -> u64 {
+    let fd = pool.segment().fd().try_clone_to_owned().unwrap();
+    std::fs::File::from(fd).metadata().unwrap().blocks() * 512
+}
+
 #[test]
 fn pages_of_free_slabs_are_given_back() {
-    use std::os::unix::fs::MetadataExt;
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let mut allocator = heap.join().unwrap();
-    let held = || {
-        let fd = pool.segment().fd().try_clone_to_owned().unwrap();
-        std::fs::File::from(fd).metadata().unwrap().blocks() * 512
-    };
     let mut blocks = Vec::new();
     while let Ok(block) = allocator.alloc_into(pool.data(), 1024) {
         pool.atomics(block, 1).unwrap()[0].store(1, Ordering::Relaxed);
         blocks.push(block);
     }
-    let most = held();
+    let most = held(&pool);
     blocks.into_iter().for_each(|block| allocator.free(block).unwrap());
     drop(allocator);
-    assert!(most > 20 << 20 && held() < 16 << 20, "{most}, and then {}", held());
+    assert!(most > 20 << 20 && held(&pool) < 16 << 20, "{most}, and then {}", held(&pool));
+    assert_all_is_free(&heap);
+}
+
+#[test]
+fn a_large_heap_costs_what_is_touched() {
+    let pool = Pool::create(&Backing::Memory { bytes: 4 << 40 }, 4).unwrap();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let mut allocator = heap.join().unwrap();
+    let cell = |n: u64| pool.data() + n * 8;
+    let sizes = [8, 64, 5000, 300 << 10, 1 << 30, 1 << 39];
+    for (n, bytes) in (0..).zip(sizes) {
+        let block = allocator.alloc_into(cell(n), bytes).unwrap();
+        pool.atomics(block + bytes - 8, 1).unwrap()[0].store(1, Ordering::Relaxed);
+    }
+    for n in 0..sizes.len() as u64 {
+        allocator.free_from(cell(n)).unwrap();
+    }
+    drop(allocator);
+    // Of the largest block, 8 bytes of each granule.
+    assert!(held(&pool) < 20 << 20, "{}", held(&pool));
     assert_all_is_free(&heap);
 }
 
