@@ -252,6 +252,13 @@ impl<'a> Owner<'a> {
         self.close();
     }
 
+    /// The same for a block whose step has no cell yet.
+    pub(super) fn store_fresh(&self, (at, cell): (u64, &AtomicU64), offset: u64) {
+        put(&self.holding.cell, at);
+        crash_point!("alloc.fresh_aimed");
+        self.store(cell, offset);
+    }
+
     /// The step is done.
     #[inline(always)]
     pub(super) fn close(&self) {

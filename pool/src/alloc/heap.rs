@@ -1,7 +1,7 @@
 //! A heap in a pool, and a client of it.
 
 use super::OF_HEAP;
-use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, Shape, put};
+use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, Shape};
 use super::class::{
     Class, LARGE, LARGE_MAX, LARGE_SHIFT, MEDIUM, MEDIUM_MAX, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
     small_class, stepped_class,
@@ -419,12 +419,10 @@ impl<'h> Fresh<'_, 'h> {
     /// Writes the offset into the cell: from now on the block is used.
     pub fn store(self, cell: u64) -> Result<u64, PoolError> {
         let word = self.allocator.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
-        let aim = match &self.from {
-            From::Slab(owner) => &owner.holding.cell,
-            From::Huge(owner) => &owner.holding.cell,
-        };
-        put(aim, cell);
-        self.from.store(word, self.offset);
+        match &self.from {
+            From::Slab(owner) => owner.store_fresh((cell, word), self.offset),
+            From::Huge(owner) => owner.store_fresh((cell, word), self.offset),
+        }
         Ok(self.offset)
     }
 

@@ -290,6 +290,13 @@ impl HugeOwner<'_> {
         self.close();
     }
 
+    /// The same for a block whose step has no cell yet.
+    pub(super) fn store_fresh(&self, (at, cell): (u64, &AtomicU64), offset: u64) {
+        put(&self.holding.cell, at);
+        crash_point!("huge.fresh_aimed");
+        self.store(cell, offset);
+    }
+
     fn close(&self) {
         put(&self.holding.step, HugeStep::Idle.bits());
         crash_point!("huge.closed");

@@ -246,8 +246,14 @@ impl Actor<'_> {
             }
             return true;
         }
-        let got = self.get(world, class, at);
+        // Some blocks are filled before the cell has them.
+        let is_fresh = n % 2 == 1;
+        let got = self.get(world, class, if is_fresh { 0 } else { at });
         match got {
+            Some(offset) if is_fresh && class >= HUGE_CLASS => {
+                huge.store_fresh((at, cell), offset);
+            }
+            Some(offset) if is_fresh => self.owner.store_fresh((at, cell), offset),
             Some(offset) if class >= HUGE_CLASS => huge.store(cell, offset),
             Some(offset) => self.owner.store(cell, offset),
             None => {}

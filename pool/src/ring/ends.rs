@@ -67,14 +67,15 @@ impl<'a> Ring<'a> {
         Ok(Ring { pool, words, producer, consumer, words_at: at + HEADER_BYTES })
     }
 
-    /// Makes the client the producer. `None`: another client is, or one that is dead and was not recovered.
+    /// Makes the client the producer. `None`: another client is, or one that is dead and was not recovered. The caller
+    /// drops the end before the client: afterwards another client may have it.
     pub fn producer(&self, client: &Client) -> Option<Producer<'a>> {
         let holder = self.take(self.producer, client)?;
         let sent = self.words.sent.load(Ordering::Acquire);
         Some(Producer { ring: *self, holder, sent, room: 0 })
     }
 
-    /// The same for the consumer.
+    /// Makes the client the consumer, as for [`Ring::producer`].
     pub fn consumer(&self, client: &Client) -> Option<Consumer<'a>> {
         let holder = self.take(self.consumer, client)?;
         let received = self.words.received.load(Ordering::Acquire);
