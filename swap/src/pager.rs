@@ -419,7 +419,7 @@ impl Pager {
     }
 
     /// Shows one in `one_in` of the faults that fetch a page to an observer from now on, in the fault handler. Once;
-    /// returns whether there are faults at all, which a local pager has not.
+    /// returns whether any are shown: none of a pager that traces accesses.
     pub fn observe_faults(&self, one_in: u32, observer: Arc<dyn FaultObserver>) -> bool {
         match &self.memory {
             Memory::Far(far) => far.space.observe_faults(one_in, observer),

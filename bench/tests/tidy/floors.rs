@@ -40,7 +40,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
     (
         "pool",
-        &["sync", "error", "crash", "flaw", "segment", "identity", "detect", "recover", "pool"],
+        &[
+            "sync", "error", "crash", "flaw", "segment", "identity", "detect", "recover", "pool",
+            "alloc", "ring",
+        ],
     ),
     ("rdma", &["sync", "wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
     (

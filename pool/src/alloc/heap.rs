@@ -320,8 +320,8 @@ impl<'h> Allocator<'h> {
         self.owners.iter().try_for_each(|owner| owner.scavenge().map(|_| ()))
     }
 
-    /// Recovers the clients that are dead now, in this heap and in what else `redo` knows. All that recover clients of a
-    /// pool with a heap do it by this.
+    /// Recovers the clients that are dead now, in this heap and in what else `redo` knows. All that recover clients of
+    /// a pool with a heap do it by this.
     pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
         self.client.recover(&HeapRedo { heap: self.heap, user: redo })
     }
