@@ -46,6 +46,9 @@ pub struct PagerOptions {
     /// A page that comes back soon after its eviction stays for more rounds of the replacement: twice as many each
     /// time, up to this number.
     pub replacement_rounds: u32,
+    /// Pages that a thread fetches while it traces ([`crate::Activity`]) stay until the clock's hand passes them: other
+    /// pages stay for a round more.
+    pub traced_pages_pass: bool,
     /// One forecast in this many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
@@ -121,6 +124,7 @@ impl Default for PagerOptions {
             clean_ahead: true,
             kernel_notes_writes: true,
             replacement_rounds: 16,
+            traced_pages_pass: true,
             probe_one_in: 32,
             trace_samples: 0,
             epoch_percent: 10,

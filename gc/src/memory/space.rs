@@ -133,6 +133,7 @@ impl HeapSpace {
             clean_ahead: options.clean_ahead,
             kernel_notes_writes: options.kernel_notes_writes,
             replacement_rounds: options.replacement_rounds,
+            traced_pages_pass: options.traced_pages_pass,
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,

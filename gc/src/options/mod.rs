@@ -334,6 +334,8 @@ options! {
         /// A page that comes back soon after its eviction stays for more rounds of the replacement: for twice as many
         /// with each return, up to this number.
         pub replacement_rounds: u32 as Count = 16, "ReplacementRounds" in 0..=16, Ablation;
+        /// Pages that a thread of the collector fetches while it traces are evicted first.
+        pub traced_pages_pass: bool as Switch = true, "TracedPagesFirst", Ablation;
         /// Sample one prediction in N to measure whether readahead is used. 0: none.
         pub prefetch_probe: u32 as Count = 32, "PrefetchProbe", Product;
         /// Keep N of the faults that fetch a page for `--stats`, a sample of the whole run.

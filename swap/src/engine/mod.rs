@@ -35,7 +35,10 @@ use crate::stats::fault_trace::{FaultSamples, FaultTrace};
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::transfer::Transfer;
 use crate::transfer::work_area::BATCH_PAGES;
-use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError, ThreadClass};
+use crate::{
+    Activity, PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError, ThreadClass,
+    activity,
+};
 
 /// One far space with its pages' states.
 pub struct FarSpace {
@@ -48,6 +51,8 @@ pub struct FarSpace {
     chase: Option<Arc<dyn Chase>>,
     /// The evictor looks for ready pages ahead of need.
     cleans_ahead: bool,
+    /// Pages that tracing fetches arrive as those that a walk passes.
+    traced_pass: bool,
     /// Pages may have to be evicted: not all fit, or the budget may change.
     may_evict: bool,
     budget_changes: bool,
@@ -90,6 +95,7 @@ impl FarSpace {
             replacement: Replacement::new(pages, options.epoch_percent, forecaster),
             chase: options.chase,
             cleans_ahead: options.clean_ahead,
+            traced_pass: options.traced_pages_pass,
             may_evict,
             budget_changes: options.budget_changes,
             counters: Counters::default(),
@@ -395,6 +401,9 @@ impl FarSpace {
 
     #[inline]
     fn unlock_arrived(&self, page: Page, state: PageState, is_wanted: bool) {
+        if self.traced_pass && activity() == Activity::Tracing {
+            return self.pages.unlock_passing(page, state);
+        }
         self.pages.unlock_arrived(page, state, self.replacement.quarter(), is_wanted);
     }
 }
