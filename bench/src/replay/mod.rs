@@ -108,17 +108,11 @@ pub fn replay(trace: &Trace, policy: &mut dyn Policy) -> Misses {
     let mut misses = Misses::default();
     for (number, event) in trace.events().iter().enumerate() {
         match event.what {
-            PageAction::Read | PageAction::Write | PageAction::Fresh => {
+            PageAction::Read | PageAction::Write | PageAction::Fresh | PageAction::Fetched => {
                 let is_fresh = event.what == PageAction::Fresh;
                 let access = Access { number, page: event.page, who: event.who, is_fresh };
                 if !policy.access(access) && !is_fresh {
                     misses.0[event.who as usize] += 1;
-                }
-            }
-            PageAction::Fetched => {
-                for page in event.pages() {
-                    let access = Access { number, page, who: event.who, is_fresh: false };
-                    misses.0[event.who as usize] += u64::from(!policy.access(access));
                 }
             }
             PageAction::Freed | PageAction::Invalidated | PageAction::Evicted => {
@@ -152,7 +146,8 @@ mod tests {
                 0..4 => {
                     (0..length).for_each(|n| push(PageAction::Read, who, (start + n) % PAGES, 1))
                 }
-                4..9 => (0..length).for_each(|_| {
+                4 => push(PageAction::Fetched, who, start, length.min(PAGES - start)),
+                5..9 => (0..length).for_each(|_| {
                     let near = rng.below(30).min(rng.below(30));
                     push(PageAction::Write, who, near, 1);
                 }),

@@ -30,7 +30,7 @@ impl Optimum {
         let mut of_page = vec![NEVER; trace.pages()];
         for (number, event) in events.iter().enumerate().rev() {
             match event.what {
-                PageAction::Read | PageAction::Write => {
+                PageAction::Read | PageAction::Write | PageAction::Fetched => {
                     next[number] =
                         std::mem::replace(&mut of_page[event.page as usize], number as u32);
                 }
@@ -40,8 +40,7 @@ impl Optimum {
                 PageAction::Freed | PageAction::Invalidated | PageAction::Evicted => {
                     event.pages().for_each(|page| of_page[page as usize] = NEVER);
                 }
-                // Pages that were fetched ahead are wanted by what accesses them.
-                PageAction::Fetched | PageAction::Look | PageAction::WrittenBack => {}
+                PageAction::Look | PageAction::WrittenBack => {}
             }
         }
         let wanted = vec![ABSENT; trace.pages()];

@@ -29,9 +29,19 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Events with pages below `pages`; the collector knew this budget.
-    pub fn new(pages: usize, budget_pages: usize, events: Vec<Event>) -> Trace {
-        Trace { pages, budget_pages, events }
+    /// Events with pages below `pages`; the collector knew this budget. What it fetched becomes an event for each page,
+    /// as accesses are.
+    pub fn new(
+        pages: usize,
+        budget_pages: usize,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Trace {
+        let single = |event: Event| {
+            let parts = if event.what == PageAction::Fetched { event.count } else { 1 };
+            let count = event.count.checked_div(parts).unwrap_or(0);
+            (0..parts).map(move |n| Event { page: event.page + n, count, ..event })
+        };
+        Trace { pages, budget_pages, events: events.into_iter().flat_map(single).collect() }
     }
 
     /// Reads a trace that `-XX:PageTrace` wrote.
@@ -43,7 +53,7 @@ impl Trace {
             Ok(Event { page: range.start.0 as u32, count: range.count as u32, what, who })
         };
         let events = file.map(event).collect::<io::Result<Vec<_>>>()?;
-        Ok(Trace { pages, budget_pages, events })
+        Ok(Trace::new(pages, budget_pages, events))
     }
 
     /// Pages of the far space.

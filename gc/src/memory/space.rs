@@ -139,7 +139,7 @@ impl HeapSpace {
             epoch_percent: options.epoch_percent,
             commits: true,
             below,
-            page_trace: options.page_trace.as_deref().map(create_trace).transpose()?,
+            page_trace: options.page_trace.as_deref().map(open_trace).transpose()?,
             at: None,
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
@@ -284,13 +284,14 @@ impl HeapSpace {
     }
 }
 
-/// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
-/// lost.
-fn create_trace(path: &Path) -> Result<File, HeapError> {
+/// Opens the file of a trace. What it holds stays until the trace begins.
+fn open_trace(path: &Path) -> Result<File, HeapError> {
     let cannot = |error| HeapError::Options(format!("-XX:PageTrace={}: {error}", path.display()));
-    File::create(path).map_err(cannot)
+    File::options().write(true).create(true).truncate(false).open(path).map_err(cannot)
 }
 
+/// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
+/// lost.
 fn disturbance(seed: u64) -> SimOptions {
     SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }

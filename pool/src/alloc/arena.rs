@@ -321,9 +321,17 @@ impl<'a> Owner<'a> {
     ) -> Result<(), PoolError> {
         self.settled()?;
         if self.free_own(self.arena.shape(), offset, cell).is_some() {
-            return self.settled();
+            // The block is free; what is left of the step waits until the caller's own change is finished.
+            return match self.settled() {
+                Err(PoolError::Unfinished { .. }) => Ok(()),
+                settled => settled,
+            };
         }
         let (slab, block) = self.find(offset)?;
+        if self.arena.detector.open(self.id).is_some() {
+            // Nothing has happened yet, and the caller may try again.
+            return Err(PoolError::Unfinished { client: self.id });
+        }
         put(&self.holding.cell, cell.map_or(0, |(at, _)| at));
         crash_point!("alloc.free_aimed");
         put(&self.holding.step, Step::Free { slab, block }.bits());

@@ -145,7 +145,8 @@ impl FarSpace {
             }
             None => self.kernel.move_out(to, start, pages),
         };
-        let (quarter, mut clean) = (self.replacement.quarter(), 0);
+        let quarter = self.replacement.left(moved, self.frames.resident_pages());
+        let mut clean = 0;
         for page in (start.0..start.0 + moved).map(Page) {
             clean += usize::from(self.pages.word(page).look().state() == PageState::Clean);
             self.pages.unlock_evicted(page, quarter);

@@ -402,7 +402,7 @@ impl FarSpace {
     #[inline]
     fn unlock_arrived(&self, page: Page, state: PageState, is_wanted: bool) {
         if self.traced_pass && activity() == Activity::Tracing {
-            return self.pages.unlock_passing(page, state);
+            return self.pages.unlock_traced(page, state);
         }
         self.pages.unlock_arrived(page, state, self.replacement.quarter(), is_wanted);
     }

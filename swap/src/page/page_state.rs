@@ -204,6 +204,21 @@ impl PageWord {
         self.unlock_with(|word| word & !(STATE_MASK | CREDIT_MASK << CREDIT_SHIFT) | state as u32)
     }
 
+    /// Gives the lock back: the page is in local memory now because the collector traces it. It has no credit, and is
+    /// colder, since the program did without it.
+    #[must_use]
+    pub fn unlock_traced(&self, state: PageState) -> bool {
+        debug_assert!(state.is_resident());
+        self.unlock_with(|word| {
+            let heat = match word & 3 {
+                0 => 0,
+                _ => (word >> HEAT_SHIFT & HEAT_MASK).saturating_sub(1),
+            };
+            let cleared = STATE_MASK | HEAT_MASK << HEAT_SHIFT | CREDIT_MASK << CREDIT_SHIFT;
+            word & !cleared | state as u32 | heat << HEAT_SHIFT
+        })
+    }
+
     /// Gives the lock back: the page was dropped for lack of room in a quarter of the replacement.
     #[must_use]
     pub fn unlock_evicted(&self, quarter: u32) -> bool {
@@ -351,5 +366,13 @@ mod tests {
         assert_eq!([0, 2, 4, 6, 8].map(come), [0, 1, 2, 4, 8]);
         assert_eq!([11, 14, 17, 20, 23].map(come), [4, 2, 1, 0, 0]);
         assert_eq!(come(25), 1);
+        // Heat 1, 2; tracing takes one away, and so the return of the program gives 2 again.
+        assert_eq!(come(26), 2);
+        assert!(word.try_lock(word.look()));
+        assert!(!word.unlock_traced(PageState::Clean));
+        assert_eq!(word.look().credit(), 0);
+        assert!(word.try_lock(word.look()));
+        assert!(!word.unlock_evicted(27));
+        assert_eq!(come(28), 2);
     }
 }

@@ -103,6 +103,14 @@ impl PageTable {
         wake_if(word, word.unlock_passing(state));
     }
 
+    /// Gives back the lock of a page that tracing has brought. As [`PageWord::unlock_traced`].
+    #[inline]
+    pub fn unlock_traced(&self, page: Page, state: PageState) {
+        self.used.note(page);
+        let word = self.word(page);
+        wake_if(word, word.unlock_traced(state));
+    }
+
     /// Gives back the lock of a resident page that is being written: it is dirty, and has new credit.
     #[inline]
     pub fn unlock_written(&self, page: Page) {

@@ -65,7 +65,7 @@ const ACTIONS: [PageAction; 9] = [
 ];
 
 impl PageEvent {
-    /// The word of an event; never 0. `range` has at most [`COUNT_MAX`] pages, below page 2^32.
+    /// The word of an event; never 0. `range` has at most [`COUNT_MAX`] pages, within [`PAGES_MAX`].
     pub(super) fn word(what: PageAction, who: ThreadClass, range: PageRange) -> u64 {
         debug_assert!(range.count <= COUNT_MAX && range.start.0 <= PAGES_MAX);
         (range.count as u64) << 40 | (who as u64) << 36 | (what as u64) << 32 | range.start.0 as u64
@@ -80,7 +80,8 @@ impl PageEvent {
             _ => return None,
         };
         let range = PageRange::new(Page(word as u32 as usize), (word >> 40) as usize);
-        Some(PageEvent { what, who, range })
+        let is_access = matches!(what, PageAction::Read | PageAction::Write | PageAction::Fresh);
+        (!is_access || range.count == 1).then_some(PageEvent { what, who, range })
     }
 }
 
@@ -105,12 +106,15 @@ impl PageTraceFile {
     pub fn open(path: &Path) -> io::Result<PageTraceFile> {
         let mut events = BufReader::with_capacity(1 << 20, File::open(path)?);
         let mut head = [0; 24];
-        events.read_exact(&mut head)?;
+        let is_whole = events.read_exact(&mut head).is_ok();
         let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
-        if head[..8] != *MAGIC || number(8) > PAGES_MAX as u64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no trace of page accesses"));
+        let (pages, budget_pages) = (number(8), number(16));
+        if !is_whole || head[..8] != *MAGIC || pages > PAGES_MAX as u64 || budget_pages > pages {
+            let what = format!("{} is no trace of page accesses", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        Ok(PageTraceFile { pages: number(8) as usize, budget_pages: number(16) as usize, events })
+        let (pages, budget_pages) = (pages as usize, budget_pages as usize);
+        Ok(PageTraceFile { pages, budget_pages, events })
     }
 
     /// Pages of the far space.
@@ -137,14 +141,16 @@ impl Iterator for PageTraceFile {
         }
         let event = PageEvent::of_word(u64::from_le_bytes(word));
         let inside = event.filter(|event| event.range.end().0 <= self.pages);
-        Some(inside.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no event")))
+        Some(inside.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "a damaged trace of page accesses")
+        }))
     }
 }
 
 /// Pages of one event.
 pub(super) const COUNT_MAX: usize = (1 << 24) - 1;
-/// Pages that an event can name: 16 TiB.
-pub(super) const PAGES_MAX: usize = u32::MAX as usize;
+/// Pages of the largest far space that is traced: 8 TiB.
+pub(super) const PAGES_MAX: usize = 1 << 31;
 const MAGIC: &[u8; 8] = b"FHPAGES1";
 
 #[cfg(test)]
@@ -155,12 +161,15 @@ mod tests {
     fn words_are_read_back() {
         for what in ACTIONS {
             for who in [ThreadClass::Mutator, ThreadClass::Gc] {
-                let range = PageRange::new(Page(PAGES_MAX - COUNT_MAX), COUNT_MAX);
+                let is_access =
+                    matches!(what, PageAction::Read | PageAction::Write | PageAction::Fresh);
+                let count = if is_access { 1 } else { COUNT_MAX };
+                let range = PageRange::new(Page(PAGES_MAX - count), count);
                 let word = PageEvent::word(what, who, range);
                 assert_eq!(PageEvent::of_word(word), Some(PageEvent { what, who, range }));
             }
         }
-        for word in [0, 10 << 32, 2 << 36 | 1 << 32] {
+        for word in [0, 10 << 32, 2 << 36 | 1 << 40 | 1 << 32, 1 << 32, 2 << 40 | 1 << 32] {
             assert_eq!(PageEvent::of_word(word), None);
         }
     }

@@ -59,7 +59,7 @@ impl TracedSpace {
         options.check(&stores)?;
         let pages = options.far_bytes / PAGE_BYTES;
         if pages > event::PAGES_MAX || options.at.is_some() || options.budget_changes {
-            let why = "accesses are traced in heaps of at most 16 TiB with a budget of their own (PageTrace)";
+            let why = "accesses are traced in heaps of at most 8 TiB with a budget of their own (PageTrace)";
             return Err(SwapError::Options(why.into()));
         }
         let range = match options.below {
@@ -165,15 +165,10 @@ impl TracedSpace {
         }
     }
 
-    /// Unmaps all pages but pinned ones. Their contents stay with the servers. Not while a thread pins some: it may
-    /// wait for the journal, which the caller empties.
-    fn look(&self) {
-        let Ok(pinned) = self.pinned.try_lock() else { return };
-        self.journal.put(PageEvent::word(
-            PageAction::Look,
-            thread_class(),
-            PageRange::new(Page(0), 0),
-        ));
+    /// Unmaps all pages but pinned ones. Their contents stay with the servers. False: a thread pins some, which may
+    /// wait for the journal, and the caller empties that.
+    fn look(&self) -> bool {
+        let Ok(pinned) = self.pinned.try_lock() else { return false };
         let mut from = 0;
         for page in pinned.keys().copied().chain([self.bytes() / PAGE_BYTES]) {
             let (start, bytes) = (self.base() + from * PAGE_BYTES, (page - from) * PAGE_BYTES);
@@ -184,6 +179,7 @@ impl TracedSpace {
             }
             from = page + 1;
         }
+        true
     }
 }
 
@@ -221,6 +217,7 @@ impl Drop for TraceWriter {
 }
 
 fn write_down(space: &TracedSpace, stop: &AtomicBool, mut file: File) -> io::Result<()> {
+    file.set_len(0)?;
     file.write_all(&event::head(space.bytes() / PAGE_BYTES, space.budget_pages()))?;
     let mut bytes = Vec::new();
     let (mut looked, mut looked_at, mut written_at) = (0, Instant::now(), Instant::now());
@@ -237,7 +234,12 @@ fn write_down(space: &TracedSpace, stop: &AtomicBool, mut file: File) -> io::Res
         }
         let new = space.journal.count() - looked;
         if new >= LOOK_PAGES || new > 0 && looked_at.elapsed() >= LOOK_TIME {
-            space.look();
+            if space.look() {
+                // Not by the journal, which only this thread empties.
+                let look =
+                    PageEvent::word(PageAction::Look, thread_class(), PageRange::new(Page(0), 0));
+                bytes.extend(look.to_le_bytes());
+            }
             (looked, looked_at) = (space.journal.count(), Instant::now());
         } else {
             thread::sleep(POLL_TIME);

@@ -23,6 +23,7 @@ const PRESETS: [Preset; 3] = [
             ("-UseCompactObjectHeaders", ""),
             ("-UseCompressedOops", "3.3: entries have the size of a word"),
             ("-RecycleFrames", ""),
+            ("-TracedPagesFirst", ""),
             ("-TraceInZones", ""),
             ("+UseHIT", "3.3"),
             ("+UseHITTranslation", "3.3"),
@@ -55,6 +56,7 @@ const PRESETS: [Preset; 3] = [
             ("-UseCompactObjectHeaders", ""),
             ("-UseCompressedOops", "4.3.2: timestamps in references of 64 bits"),
             ("-RecycleFrames", ""),
+            ("-TracedPagesFirst", ""),
             ("-TraceInZones", ""),
             ("ShenandoahForwarding=header", ""),
             ("G1LocalEdenPercent=0", ""),
@@ -83,6 +85,7 @@ const PRESETS: [Preset; 3] = [
             ("-UseCompactObjectHeaders", ""),
             ("-UseCompressedOops", ""),
             ("-RecycleFrames", ""),
+            ("-TracedPagesFirst", ""),
             ("-TraceInZones", ""),
             ("ShenandoahForwarding=header", ""),
             ("G1LocalEdenPercent=0", ""),
@@ -99,11 +102,12 @@ mod tests {
     use base::options::{Purpose, Row};
 
     /// Options for measurements that no paper decides.
-    const OF_NO_PAPER: [(&str, &str); 5] = [
+    const OF_NO_PAPER: [(&str, &str); 6] = [
         ("Prefetcher", "the papers measure several"),
         ("FarLatency", "the network is the machine's"),
         ("FarBandwidth", "the network is the machine's"),
         ("CleanAhead", "the kernel evicts ahead, too"),
+        ("ReplacementRounds", "the kernel sees accesses, and keeps what is used, too"),
         ("KernelNotesWrites", "the kernel knows which pages are written"),
     ];
     /// The tables that a preset decides, beside the heap's.

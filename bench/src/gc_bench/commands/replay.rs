@@ -54,11 +54,12 @@ fn describe(name: &str, trace: &Trace) -> String {
     let count = |what| trace.count(what);
     let mib = |pages: usize| (pages * PAGE_BYTES) >> 20;
     let by_collector = |event: &&crate::replay::Event| {
-        event.who == ThreadClass::Gc && event.what != PageAction::Look && event.count == 1
+        event.who == ThreadClass::Gc
+            && matches!(event.what, PageAction::Read | PageAction::Write | PageAction::Fresh)
     };
     format!(
-        "{name}: {} MiB, told {} MiB; {} looks, {} reads, {} writes, {} fresh ({} by the collector); ranges freed {}, \
-         evicted {}, replaced {}, written {}, fetched {}\n",
+        "{name}: {} MiB, told {} MiB; {} looks, {} reads, {} writes, {} fresh, {} of all by the collector; ranges \
+         freed {}, evicted {}, replaced {}, written {}; pages fetched {}\n",
         mib(trace.pages()),
         mib(trace.budget_pages()),
         count(PageAction::Look),
