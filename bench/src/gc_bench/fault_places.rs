@@ -39,12 +39,7 @@ impl FaultPlaces {
             let frame = inner.rsplit(';').next().unwrap_or_default();
             *places.entry((root, frame)).or_insert(0) += count;
         }
-        let place = |((root, frame), faults): ((&str, &str), u64)| FaultPlace {
-            root: root.to_string(),
-            frame: frame.to_string(),
-            faults,
-        };
-        Some(FaultPlaces::of(places.into_iter().map(place).collect()))
+        Some(FaultPlaces::of(places))
     }
 
     /// Several runs of the same program as one.
@@ -57,20 +52,22 @@ impl FaultPlaces {
                 *places.entry((&place.root, &place.frame)).or_insert(0) += place.faults;
             }
         }
+        FaultPlaces { faults, ..FaultPlaces::of(places) }
+    }
+
+    /// The faults of each root and frame.
+    fn of(places: BTreeMap<(&str, &str), u64>) -> FaultPlaces {
+        let faults = places.values().sum();
         let place = |((root, frame), faults): ((&str, &str), u64)| FaultPlace {
             root: root.to_string(),
             frame: frame.to_string(),
             faults,
         };
-        FaultPlaces { faults, ..FaultPlaces::of(places.into_iter().map(place).collect()) }
-    }
-
-    fn of(mut places: Vec<FaultPlace>) -> FaultPlaces {
-        let faults = places.iter().map(|place| place.faults).sum();
+        let mut top: Vec<FaultPlace> = places.into_iter().map(place).collect();
         // Those with equal counts in the order of their names.
-        places.sort_by_key(|place| std::cmp::Reverse(place.faults));
-        places.truncate(PLACES);
-        FaultPlaces { faults, top: places, file: String::new() }
+        top.sort_by_key(|place| std::cmp::Reverse(place.faults));
+        top.truncate(PLACES);
+        FaultPlaces { faults, top, file: String::new() }
     }
 }
 

@@ -66,18 +66,13 @@ impl TracedSpace {
             Some(limit) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
             None => Reservation::new(options.far_bytes, 1 << 30)?,
         };
-        let mut page = Page(0);
-        while page.0 < pages {
-            let owner = (options.owner)(page);
-            let same = (page.0..pages).take_while(|next| (options.owner)(Page(*next)) == owner);
-            let part = PageRange::new(page, same.count());
+        for (owner, part) in parts(&options.owner, PageRange::new(Page(0), pages)) {
             let (offset, bytes) = (part.start.offset(), part.bytes());
             let Some(from) = stores[owner].mapped(offset as u64, bytes as u64) else {
                 let why = "accesses are traced where servers share their memory without a delay (PageTrace)";
                 return Err(SwapError::Options(why.into()));
             };
             range.share(offset, from, bytes)?;
-            page = part.end();
         }
         range.advise(libc::MADV_DONTFORK)?;
         let uffd = Userfaultfd::of_shared(range.base(), range.bytes())?;
@@ -128,17 +123,11 @@ impl TracedSpace {
     /// Makes pages zero, on the servers and here.
     pub fn free(&self, range: PageRange) {
         self.note(PageAction::Freed, range);
-        let mut start = range.start;
-        while start < range.end() {
-            let owner = (self.owner)(start);
-            let same =
-                (start.0..range.end().0).take_while(|page| (self.owner)(Page(*page)) == owner);
-            let part = PageRange::new(start, same.count());
+        for (owner, part) in parts(&self.owner, range) {
             let done = self.stores[owner].punch(part.start.offset() as u64, part.bytes() as u64);
             if let Err(error) = done {
                 die(format_args!("memory server {owner}: {error}"));
             }
-            start = part.end();
         }
     }
 
@@ -181,6 +170,21 @@ impl TracedSpace {
         }
         true
     }
+}
+
+/// The range by servers: pages in a row that one of them holds, with its number.
+fn parts(
+    owner: &(dyn Fn(Page) -> usize + Send + Sync),
+    range: PageRange,
+) -> impl Iterator<Item = (usize, PageRange)> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let server = (start < range.end()).then(|| owner(start))?;
+        let same = (start.0..range.end().0).take_while(|page| owner(Page(*page)) == server);
+        let part = PageRange::new(start, same.count());
+        start = part.end();
+        Some((server, part))
+    })
 }
 
 /// The thread that writes a trace down. Dropping it ends the thread, and the trace.
