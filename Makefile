@@ -70,7 +70,7 @@ unit: fmt-check lint
 loom: export RUSTFLAGS += --cfg loom
 loom: setup ## Check the models of the small state machines: every interleaving
 	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state --test loom_run_set \
-	  --test loom_ready_ring --test loom_exchange --test loom_departure
+	  --test loom_ready_ring --test loom_exchange --test loom_departure --test loom_kept_page
 	cargo test --profile loom --target-dir target/loom -p rdma --test loom_grants
 	cargo test --profile loom --target-dir target/loom -p gc -p pool -p vm --lib model
 

@@ -432,6 +432,98 @@ fn compressed_dumps_hold_the_same() {
     assert_eq!(target.end(), "");
 }
 
+/// Numbers all cells anew, in their order, again and again, while the heap is dumped; then exits, or does so in the
+/// middle of the dump.
+const SWEEP: &str = r#"
+import com.sun.management.HotSpotDiagnosticMXBean;
+import java.io.File;
+import java.lang.management.ManagementFactory;
+
+public class Sweep {
+    static final class Cell {
+        int round;
+        Object latest;
+    }
+
+    static final Cell[] CELLS = new Cell[1_500_000];
+
+    static void dump(String file) {
+        try {
+            ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(file, true);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    static void sweep() {
+        for (int round = 1; ; round++) {
+            for (int i = 0; i < CELLS.length; i++) {
+                CELLS[i].round = round;
+                if (i % 50 == 0) {
+                    CELLS[i].latest = new long[i % 7];
+                }
+            }
+        }
+    }
+
+    static Thread start(Runnable body) {
+        Thread thread = new Thread(body);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    public static void main(String[] args) throws Exception {
+        for (int i = 0; i < CELLS.length; i++) {
+            CELLS[i] = new Cell();
+        }
+        start(Sweep::sweep);
+        Thread dumping = start(() -> dump(args[0]));
+        if (args[1].equals("wait")) {
+            dumping.join();
+        } else {
+            while (new File(args[0]).length() < 5_000_000) {
+                Thread.sleep(1);
+            }
+            System.out.println("exits");
+        }
+    }
+}
+"#;
+
+/// A program that goes on while its heap is written changes nothing of the dump, and does not end before it is whole.
+#[test]
+fn a_dump_is_of_one_moment_though_the_program_goes_on() {
+    let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new("moment").unwrap());
+    jdk.compile_text("Sweep", SWEEP, scratch.path()).unwrap();
+    for end in ["wait", "exit"] {
+        let setting = Setting {
+            collector: "mako".into(),
+            local_memory: "24m".into(),
+            memory_servers: 2,
+            options: vec!["-Xmx256m".into(), "-Xlog:safepoint".into()],
+        };
+        let file = scratch.path().join(format!("{end}.hprof"));
+        let mut command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
+        command.arg("-cp").arg(scratch.path()).arg("Sweep").arg(&file).arg(end);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("Pause Inspect"), "{end}: {text}");
+        assert_eq!(text.contains("exits"), end == "exit", "{text}");
+        let dump = Dump::read(&file).unwrap_or_else(|error| panic!("{end}: {error}"));
+        let (sweep, cell) = (dump.class("Sweep"), dump.class("Sweep$Cell"));
+        let cells = dump.elements(dump.static_reference(sweep, "CELLS"));
+        assert_eq!((cells.len(), dump.instances_of(cell)), (1_500_000, 1_500_000), "{end}");
+        let rounds: Vec<_> = cells.iter().map(|id| dump.int_field(*id, "round")).collect();
+        // Up to some cell those of the round that was under way, then those of the one before.
+        let (first, last) = (rounds[0], rounds[rounds.len() - 1]);
+        assert!(first > 0 && first - last <= 1, "{end}: from round {first} to {last}");
+        let changes: Vec<_> = (1..rounds.len()).filter(|n| rounds[n - 1] != rounds[*n]).collect();
+        assert!(changes.len() <= 1, "{end}: rounds change at cells {changes:?}");
+        assert_eq!(dump.missing_references(), 0, "{end}");
+    }
+}
+
 /// Fills the heap, and goes on.
 const FULL: &str = r#"
 import java.util.ArrayList;

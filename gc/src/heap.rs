@@ -5,7 +5,7 @@ use crate::collectors::choose;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
 use crate::core::histogram::{ClassCount, Counter};
-use crate::core::inspection::{Asked, Inspector};
+use crate::core::inspection::{Asked, Inspector, Objects};
 use crate::core::memory_use::MemoryUse;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
@@ -164,21 +164,34 @@ impl Heap {
     }
 
     /// Shows an inspector all reachable objects, and gives it back. As [`histogram`](Self::histogram) in everything
-    /// else: a full cycle runs, and the world is stopped while the inspector is called.
+    /// else: a full cycle runs, and the world is stopped while the inspector is called. An inspector with a
+    /// [file to spare](Inspector::snapshot_file) may be shown copies of the objects beside the program; no cycle begins
+    /// meanwhile.
     pub fn inspect<I: Inspector + 'static>(
         &self,
         m: &Mutator,
         cause: CollectCause,
         inspector: I,
     ) -> Option<I> {
-        let asked = Arc::new(Mutex::new(Asked { is_served: false, inspector }));
+        let asked = Arc::new(Mutex::new(Asked { is_served: false, snapshot: None, inspector }));
         let waiting: Arc<Mutex<Asked<dyn Inspector>>> = asked.clone();
         self.core.inspections.ask(waiting.clone());
         self.collector.collect(Some(m), cause);
         self.core.inspections.withdraw(&waiting);
         drop(waiting);
         // A walk that served it has let go of it before the world went on.
-        let Asked { is_served, inspector } = Arc::into_inner(asked)?.into_inner();
+        let Asked { is_served, snapshot, mut inspector } = Arc::into_inner(asked)?.into_inner();
+        if let Some(mut snapshot) = snapshot {
+            let (core, collector) = (&*self.core, &*self.collector);
+            let objects = Objects::copies(core, collector, snapshot.slot_bytes());
+            self.enter_safe(m);
+            let shown = snapshot.show(&mut |object| inspector.object(&objects, object));
+            drop(snapshot);
+            self.leave_safe(m);
+            if let Err(error) = shown {
+                inspector.failed(error);
+            }
+        }
         is_served.then_some(inspector)
     }
 

@@ -1,5 +1,6 @@
 //! The pager: the interface for its users.
 
+use std::fs::File;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -12,6 +13,7 @@ use crate::engine::evictor::Evictor;
 use crate::engine::fault::{Registration, Served};
 use crate::page::page_state::PageState;
 use crate::page_trace::{PageAction, TraceWriter, TracedSpace};
+use crate::snapshot::PageSnapshot;
 use crate::stats::fault_profile::FaultObserver;
 use crate::stats::fault_trace::FaultSamples;
 use crate::stats::{ThreadClass, Touch};
@@ -138,6 +140,20 @@ impl Pager {
     /// As [`Pager::evict`], of several ranges: pages of all of them share system calls.
     pub fn evict_all(&self, ranges: &[PageRange]) -> usize {
         self.move_out(ranges, Outcome::Evicted)
+    }
+
+    /// Writes the dirty pages of the ranges to their servers, and makes a snapshot of the ranges as they are then:
+    /// others may go on to change pages, which are saved to `file`, open for reading and writing, before they are
+    /// written. Meanwhile no thread changes pages of the ranges, and until the snapshot is dropped nobody changes them
+    /// on the servers but this pager. `None`: there is a snapshot, or the pager traces accesses.
+    pub fn snapshot(&self, ranges: &[PageRange], file: File) -> Option<PageSnapshot> {
+        ranges.iter().for_each(|range| self.check(*range));
+        match &self.memory {
+            Memory::Far(far) if !far.space.has_snapshot() => {
+                PageSnapshot::take(&far.space, ranges, file).ok()
+            }
+            _ => None,
+        }
     }
 
     /// Makes the range zero, locally and on the servers, and frees its memory in both places. No

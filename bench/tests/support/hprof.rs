@@ -141,6 +141,14 @@ impl Dump {
         }
     }
 
+    /// The elements of an array of references.
+    pub fn elements(&self, id: u64) -> &[u64] {
+        match &self.objects[&id] {
+            Object::References { elements, .. } => elements,
+            _ => panic!("{id:#x} is no array of references"),
+        }
+    }
+
     pub fn static_reference(&self, class: u64, name: &str) -> u64 {
         let is_it = |field: &&(u64, FieldValue)| self.names[&field.0] == name;
         match self.shapes[&class].statics.iter().find(is_it) {

@@ -61,6 +61,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "options",
             "page_trace",
             "engine",
+            "snapshot",
             "pager",
             "share",
             "keeper",

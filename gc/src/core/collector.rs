@@ -5,6 +5,7 @@
 
 use crate::barrier::BarrierSet;
 use crate::core::heap_core::HeapCore;
+use crate::core::inspection::HeapSnapshot;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::YoungBytes;
 use crate::memory::error::HeapError;
@@ -12,7 +13,8 @@ use crate::memory::space::SpaceNeeds;
 use crate::object::geometry::{Geometry, RegionId, server_of_region};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
-use crate::threads::mutator::Mutator;
+use crate::threads::mutator::{Mutator, WorldStopped};
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use swap::{Chase, PAGE_BYTES, Page};
@@ -119,6 +121,12 @@ pub trait Collector: Send + Sync {
     /// Runs a full cycle, begun after the call, and returns when it is done. `m` is the calling mutator, running.
     /// The end of the cycle serves those who wait to inspect the heap, see [`crate::core::inspection`].
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause);
+
+    /// A snapshot of the objects that are reachable now, and the contents of pages that change meanwhile go to `file`.
+    /// World stopped, at the end of a cycle. `None`: they can be shown in the pause only.
+    fn snapshot(&self, _world: &WorldStopped, _file: File) -> Option<Box<dyn HeapSnapshot>> {
+        None
+    }
 
     /// The plain address that an encoded word means, without barrier effects: for verification, world stopped.
     fn decode(&self, word: u64) -> ObjectRef;

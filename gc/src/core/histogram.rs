@@ -1,6 +1,6 @@
 //! Histograms: how many objects of each class are reachable, and how many bytes they have.
 
-use crate::core::inspection::{Inspector, StoppedHeap};
+use crate::core::inspection::{Inspector, Objects, StoppedHeap};
 use crate::object::{KlassId, ObjectRef};
 
 /// The reachable objects of one class.
@@ -31,9 +31,9 @@ impl Inspector for Counter {
         self.counts = (0..heap.klass_count()).map(none).collect();
     }
 
-    fn object(&mut self, heap: &StoppedHeap<'_>, object: ObjectRef) {
+    fn object(&mut self, objects: &Objects<'_>, object: ObjectRef) {
         let count = &mut self.counts[object.klass().0 as usize];
         count.objects += 1;
-        count.bytes += heap.object_bytes(object);
+        count.bytes += objects.object_bytes(object);
     }
 }

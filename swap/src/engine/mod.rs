@@ -91,7 +91,7 @@ impl FarSpace {
             pages: PageTable::new(pages, options.replacement_rounds)?,
             kernel,
             frames: Frames::new(budget_pages, pages, cache),
-            transfer: Transfer::new(stores, options.owner),
+            transfer: Transfer::new(pages, stores, options.owner),
             replacement: Replacement::new(pages, options.epoch_percent, forecaster),
             chase: options.chase,
             cleans_ahead: options.clean_ahead,

@@ -1,12 +1,16 @@
 //! Operations of the pager's methods on ranges of pages. Not in a fault: some of it allocates.
 
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
 use crate::engine::FarSpace;
 use crate::engine::eviction::Outcome;
 use crate::page::page_state::PageState;
 use crate::page::written::Written;
 use crate::range::RUN_PAGES;
-use crate::transfer::work_area::{Locked, WorkArea};
-use crate::{Page, PageRange};
+use crate::transfer::work_area::{Locked, PAGE_WORDS, WorkArea};
+use crate::{Page, PageRange, SwapError};
 
 impl FarSpace {
     /// Takes the pages of ranges through `outcome`, in batches. Returns how many were written.
@@ -154,6 +158,55 @@ impl FarSpace {
             bytes += self.transfer.repair(first, page - first.0);
         }
         bytes
+    }
+
+    /// Writes the dirty pages of the ranges, and begins a snapshot of the ranges with that: pages that threads write to
+    /// their servers from then on are saved to `file` first. Meanwhile no thread writes to the ranges.
+    pub fn begin_snapshot(&self, ranges: &[PageRange], file: &File) -> Result<(), SwapError> {
+        self.move_ranges_out(ranges, Outcome::WrittenBack);
+        let used = self.pages.used();
+        let pages = ranges.iter().flat_map(|range| used.pages_in(*range)).filter(|page| {
+            let word = self.pages.word(*page);
+            // A page that is being evicted is clean now, and its server's contents count.
+            !word.look().state().is_zero()
+        });
+        self.transfer.kept().begin(pages, file.as_raw_fd())
+    }
+
+    /// Reads a part of the snapshot, each page once.
+    pub fn read_snapshot(&self, range: PageRange, into: &mut [u64]) -> io::Result<()> {
+        assert_eq!(size_of_val(into), range.bytes());
+        let mut done = 0;
+        while done < range.count {
+            let first = Page(range.start.0 + done);
+            let most = RUN_PAGES.min(range.count - done);
+            let is_next = |n: &usize| self.owner(Page(first.0 + n)) == self.owner(first);
+            let count = 1 + (1..most).take_while(is_next).count();
+            let into = &mut into[done * PAGE_WORDS..][..count * PAGE_WORDS];
+            self.transfer.read_kept(first, into)?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Ends the snapshot.
+    pub fn end_snapshot(&self) -> Result<(), SwapError> {
+        self.transfer.kept().end()
+    }
+
+    /// Is there a snapshot?
+    pub fn has_snapshot(&self) -> bool {
+        self.transfer.kept().is_taken()
+    }
+
+    /// The error of a page that could not be saved, if there was one.
+    pub fn snapshot_error(&self) -> io::Result<()> {
+        self.transfer.kept().error()
+    }
+
+    /// How many pages have been saved for snapshots so far.
+    pub fn saved_pages(&self) -> usize {
+        self.transfer.kept().saved()
     }
 
     /// Makes the pages of a batch zero on their servers.

@@ -4,6 +4,7 @@ pub mod arrival;
 pub mod departure;
 pub mod leaving;
 pub mod protection;
+pub mod snapshot;
 pub mod work_area;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use base::die;
 use rdma::{Segment, Write};
 
 use crate::kernel::slots::{Claim, Slots};
+use crate::transfer::snapshot::KeptPages;
 use crate::transfer::work_area::{PAGE_WORDS, WorkArea};
 use crate::{PAGE_BYTES, Page};
 
@@ -21,16 +23,19 @@ pub struct Transfer {
     stores: Vec<Arc<dyn Segment>>,
     owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
     areas: Slots<Box<WorkArea>>,
+    kept: KeptPages,
 }
 
 impl Transfer {
-    /// `owner` says which of the `stores` has a page, as [`PagerOptions::owner`](crate::PagerOptions::owner).
+    /// For a far space of `pages` pages. `owner` says which of the `stores` has a page, as
+    /// [`PagerOptions::owner`](crate::PagerOptions::owner).
     pub fn new(
+        pages: usize,
         stores: Vec<Arc<dyn Segment>>,
         owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
     ) -> Transfer {
         let areas = (0..FAULTS_AT_ONCE).map(|_| WorkArea::boxed()).collect();
-        Transfer { stores, owner, areas }
+        Transfer { stores, owner, areas, kept: KeptPages::new(pages) }
     }
 
     /// Which server has a page.
@@ -45,6 +50,11 @@ impl Transfer {
         self.areas.claim()
     }
 
+    /// The pages of the snapshot.
+    pub fn kept(&self) -> &KeptPages {
+        &self.kept
+    }
+
     /// Where the server's memory of `pages` pages from `page` on is mapped, if it is.
     #[inline]
     pub fn mapped(&self, page: Page, pages: usize) -> Option<*const u8> {
@@ -57,10 +67,20 @@ impl Transfer {
     /// the server's segment, if that is mapped in this process.
     #[inline]
     pub fn read(&self, page: Page, count: usize, is_still: bool, arrive: impl FnOnce(*const u8)) {
-        if let Some(from) = is_still.then(|| self.mapped(page, count)).flatten() {
-            return arrive(from);
+        match is_still.then(|| self.mapped(page, count)).flatten() {
+            Some(from) => arrive(from),
+            None => self.read_in(&mut self.claim_area(), page, count, arrive),
         }
-        let mut area = self.claim_area();
+    }
+
+    /// The same, through a work area.
+    fn read_in(
+        &self,
+        area: &mut WorkArea,
+        page: Page,
+        count: usize,
+        arrive: impl FnOnce(*const u8),
+    ) {
         let words = &mut area.bounce[..count * PAGE_WORDS];
         if let Err(error) = self.store(page).read(page.offset() as u64, words) {
             die(format_args!("page {} cannot be fetched: {error}", page.0));
@@ -77,6 +97,7 @@ impl Transfer {
         writes: &mut [Write],
         pages: impl Iterator<Item = (Page, *const u64)> + Clone,
     ) -> usize {
+        self.save(pages.clone().map(|(page, _)| page));
         let mut written = 0;
         for (server, store) in self.stores.iter().enumerate() {
             let mut count = 0;
@@ -99,6 +120,7 @@ impl Transfer {
 
     /// Makes pages of one server zero on it. Not in a fault.
     pub fn punch(&self, page: Page, count: usize) {
+        self.save((0..count).map(|n| Page(page.0 + n)));
         let (offset, bytes) = (page.offset() as u64, (count * PAGE_BYTES) as u64);
         if let Err(error) = self.store(page).punch(offset, bytes) {
             die(format_args!("page {} cannot be discarded: {error}", page.0));

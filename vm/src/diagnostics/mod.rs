@@ -27,7 +27,7 @@ use crate::threads::{dump, histogram};
 /// The state of this module for one VM.
 pub struct Diagnostics {
     pub options: running::RunningOptions,
-    pub heap_dumps: heap_dump::Automatic,
+    pub heap_dumps: heap_dump::HeapDumps,
     pub perf_data: perf_data::PerfData,
     pub fault_profile: Option<fault_profile::FaultProfile>,
 }
@@ -36,7 +36,7 @@ impl Diagnostics {
     pub fn new(options: &crate::options::Options) -> Diagnostics {
         Diagnostics {
             options: running::RunningOptions::new(options),
-            heap_dumps: heap_dump::Automatic::default(),
+            heap_dumps: heap_dump::HeapDumps::default(),
             perf_data: perf_data::PerfData::new(options),
             fault_profile: fault_profile::FaultProfile::new(options),
         }

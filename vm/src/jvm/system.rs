@@ -99,6 +99,7 @@ extern "C" fn JVM_BeforeHalt() {}
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Halt(code: jint) {
     let t = JavaThread::current();
+    t.vm.diagnostics.heap_dumps.wait_until_written();
     before_exit(t.vm);
     exit(code)
 }

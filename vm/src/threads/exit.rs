@@ -60,6 +60,7 @@ pub fn destroy_vm(t: &'static JavaThread) {
     t.vm.heap.leave_safe(&t.mutator);
     shut_down(t);
     t.vm.heap.enter_safe(&t.mutator);
+    t.vm.diagnostics.heap_dumps.wait_until_written();
     freeze(t);
     t.vm.threads.are_over.store(true, Ordering::Release);
 }
@@ -90,6 +91,7 @@ fn freeze(t: &JavaThread) {
 
 /// Ends the process with the world stopped (`Runtime.halt`, and `exit` after its hooks).
 pub fn halt(t: &JavaThread, code: i32) -> ! {
+    t.safely(|| t.vm.diagnostics.heap_dumps.wait_until_written());
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
         // SAFETY: every other thread is stopped; handlers of `atexit` do not enter the VM.
         unsafe { libc::exit(code) }

@@ -4,7 +4,7 @@
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, KlassRef, object};
 use classfile::symbol::Symbol;
-use gc::core::inspection::{Inspector, StoppedHeap};
+use gc::core::inspection::{Inspector, Objects, StoppedHeap};
 use gc::core::outcome::CollectCause;
 use gc::object::ObjectRef;
 
@@ -54,13 +54,13 @@ impl<L: Look> Inspector for Finder<L> {
         self.look.look(self.t, heap);
     }
 
-    fn object(&mut self, heap: &StoppedHeap<'_>, object: ObjectRef) {
+    fn object(&mut self, objects: &Objects<'_>, object: ObjectRef) {
         let Some((wanted, offset)) = self.wanted else { return };
         let is_wanted = |klass: KlassRef| klass.is_subtype_of(wanted);
         if !self.t.vm.klasses.find(object.klass()).is_some_and(is_wanted) {
             return;
         }
-        let owner = heap.load(object, offset);
+        let owner = objects.load(object, offset);
         if !owner.is_null() {
             let owner = object::get(owner, self.t.vm.known.fields.thread_tid());
             self.held.push(Held { synchronizer: self.t.root(object), owner });

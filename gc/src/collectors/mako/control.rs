@@ -23,6 +23,8 @@ struct State {
     freed: u64,
     /// The next cycle stops the world, clears soft references and evacuates all it can.
     is_full: bool,
+    /// Callers of `hold` that have not released it yet.
+    holds: usize,
     is_stopping: bool,
 }
 
@@ -42,6 +44,7 @@ impl Control {
             freed: 0,
             cause: CollectCause::AllocationFailure,
             is_full: false,
+            holds: 0,
             is_stopping: false,
         };
         Control { state: Mutex::new(state), asked: Condvar::new(), finished: Condvar::new() }
@@ -106,7 +109,7 @@ impl Control {
     /// pay that no thread has asked for.
     pub fn next(&self, is_worth_it: impl Fn() -> bool) -> Option<Order> {
         let mut state = self.state.lock();
-        while state.wanted <= state.finished && !state.is_stopping {
+        while (state.wanted <= state.finished || state.holds > 0) && !state.is_stopping {
             let is_quiet = self.asked.wait_for(&mut state, LOOK_PERIOD).timed_out();
             // A thread may have asked for a cycle while the lock was released.
             let is_worth_it = is_quiet && MutexGuard::unlocked(&mut state, &is_worth_it);
@@ -121,6 +124,17 @@ impl Control {
         state.started += 1;
         let is_full = std::mem::take(&mut state.is_full);
         Some(Order { cause: state.cause, is_full })
+    }
+
+    /// No cycle begins until as many [`release`](Self::release): threads that need one wait.
+    pub fn hold(&self) {
+        self.state.lock().holds += 1;
+    }
+
+    /// Undoes one [`hold`](Self::hold).
+    pub fn release(&self) {
+        self.state.lock().holds -= 1;
+        self.asked.notify_all();
     }
 
     /// The collector's thread: the cycle is over.

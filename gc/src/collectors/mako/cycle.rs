@@ -158,7 +158,12 @@ impl Mako {
             self.shared.touches.end(snapshot.tablets().iter().map(|tablet| tablet.id));
         }
         let reclaimed = self.reclaim(snapshot);
-        if self.core.options.verify_heap || self.core.inspections.is_asked() {
+        let is_asked = self.core.inspections.is_asked();
+        if is_asked {
+            // Most of what a snapshot would write in the pause.
+            self.pager().write_back_all(&self.everything());
+        }
+        if self.core.options.verify_heap || is_asked {
             self.pause(world, "Pause Inspect", |w| {
                 self.verify(w, "after the cycle");
                 inspection::serve(&self.core, w, self, SLOT_BYTES);
@@ -692,7 +697,7 @@ impl Mako {
         }
     }
 
-    fn retire_all(
+    pub(super) fn retire_all(
         &self,
         world: &WorldStopped,
     ) -> parking_lot::MutexGuard<'_, super::allocation::State> {

@@ -158,6 +158,7 @@ mod entry_buffer;
 mod evacuation;
 mod gate;
 mod group_table;
+mod heap_snapshot;
 mod held;
 mod in_process;
 mod leads;
@@ -180,6 +181,7 @@ use crate::barrier::evaluated::Evaluated;
 use crate::barrier::satb::Logged;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
+use crate::core::inspection::HeapSnapshot;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId};
 use crate::memory::error::HeapError;
@@ -189,7 +191,7 @@ use crate::object::geometry::{Geometry, RegionId};
 use crate::object::log::LogLevel;
 use crate::options::{HeapOptions, TableUse};
 use crate::threads::blocked::WaitFor;
-use crate::threads::mutator::Mutator;
+use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::thread_data::ThreadData;
 use crate::threads::workers::AbortOnPanic;
 use allocation::Allocator;
@@ -203,6 +205,7 @@ use parking_lot::Mutex;
 use preload::Preloader;
 use remote::{Agents, Inbox};
 use snapshot::Snapshot;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -646,6 +649,10 @@ impl Collector for Mako {
 
     fn ensure_entry(&self, object: ObjectRef) {
         early::entry(&self.shared, &self.allocator, object);
+    }
+
+    fn snapshot(&self, world: &WorldStopped, file: File) -> Option<Box<dyn HeapSnapshot>> {
+        self.snapshot_heap(world, file)
     }
 
     fn decode(&self, word: u64) -> ObjectRef {

@@ -1,5 +1,5 @@
-//! From the heap to the records of a dump. Ids of objects are their addresses; a class has the id of its mirror, and a
-//! name that of its symbol's bytes.
+//! From the heap to the records of a dump. A class has the id of its mirror, and a name the address of its symbol's
+//! bytes.
 
 use super::records::{self, Records};
 use crate::frames::{roots, walk};
@@ -8,9 +8,10 @@ use crate::runtime::headers::array_base;
 use crate::runtime::{Field, KlassKind, KlassRef, object};
 use classfile::BasicType;
 use classfile::symbol::Symbol;
-use gc::core::inspection::{Inspector, StoppedHeap};
+use gc::core::inspection::{Inspector, Objects, StoppedHeap};
 use gc::object::{KlassId, ObjectRef, RootSlot};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::fs::File;
 use std::io;
 
 /// Writes a dump while the heap is inspected.
@@ -24,6 +25,8 @@ pub struct Dumper {
     /// Numbers of classes in `LOAD_CLASS`, from 1.
     serials: FxHashMap<KlassId, u32>,
     frames: u64,
+    /// For a heap that can be written after the pause.
+    snapshot_file: Option<File>,
 }
 
 /// How objects of a class are written.
@@ -43,9 +46,10 @@ enum Shape {
 }
 
 impl Dumper {
-    pub fn new(vm: &'static Vm, records: Records) -> Dumper {
+    /// `snapshot_file` is as [`Inspector::snapshot_file`] has it.
+    pub fn new(vm: &'static Vm, records: Records, snapshot_file: Option<File>) -> Dumper {
         let (names, serials) = Default::default();
-        Dumper { vm, records, shapes: Vec::new(), names, serials, frames: 0 }
+        Dumper { vm, records, shapes: Vec::new(), names, serials, frames: 0, snapshot_file }
     }
 
     /// Writes what is left. May block.
@@ -77,14 +81,14 @@ impl Dumper {
             self.serials.insert(klass.id, serial);
             let name = self.name(klass.name);
             let mut body = serial.to_be_bytes().to_vec();
-            body.extend(id(*mirror).to_be_bytes());
+            body.extend(heap.id(*mirror).to_be_bytes());
             body.extend(NO_TRACE.to_be_bytes());
             body.extend(name.to_be_bytes());
             self.records.record(records::LOAD_CLASS, &body);
         }
         self.shapes.resize_with(heap.klass_count() as usize, || None);
         for (klass, mirror) in &classes {
-            self.shapes[klass.id.0 as usize] = Some(self.shape(klass, id(*mirror)));
+            self.shapes[klass.id.0 as usize] = Some(self.shape(klass, heap.id(*mirror)));
         }
         for (klass, mirror) in classes {
             self.write_class(heap, klass, mirror);
@@ -119,15 +123,15 @@ impl Dumper {
             + 3 * 2
             + statics.iter().map(|field| 8 + 1 + bytes_of(field.ty)).sum::<usize>()
             + own.len() * (8 + 1);
-        let above = klass.super_klass.map_or(0, |above| id(heap.load_root(above.mirror)));
-        let loader = id(heap.load_root(&klass.loader.object));
+        let above = klass.super_klass.map_or(0, |above| heap.id(heap.load_root(above.mirror)));
+        let loader = heap.id(heap.load_root(&klass.loader.object));
         let instance_bytes = match &self.shapes[klass.id.0 as usize] {
             Some(Shape::Instance { bytes, .. }) => *bytes,
             _ => 0,
         };
         self.records.sub_record(bytes, |records| {
             records.put_u1(records::CLASS_DUMP);
-            records.put_id(id(mirror));
+            records.put_id(heap.id(mirror));
             records.put_u4(NO_TRACE);
             records.put_id(above);
             records.put_id(loader);
@@ -150,7 +154,7 @@ impl Dumper {
     }
 
     /// Threads: their objects, stacks, and the objects that these hold.
-    fn write_threads(&mut self) {
+    fn write_threads(&mut self, heap: &StoppedHeap<'_>) {
         self.write_trace(NO_TRACE, 0, &[]);
         let vm = self.vm;
         let mut serial = 0;
@@ -165,20 +169,20 @@ impl Dumper {
             self.write_trace(trace, serial, &frames);
             self.records.sub_record(1 + 8 + 4 + 4, |records| {
                 records.put_u1(records::ROOT_THREAD_OBJECT);
-                records.put_id(id(object));
+                records.put_id(heap.id(object));
                 records.put_u4(serial);
                 records.put_u4(trace);
             });
-            self.write_roots_of(thread, serial);
+            self.write_roots_of(heap, thread, serial);
         });
     }
 
-    fn write_roots_of(&mut self, thread: &JavaThread, serial: u32) {
+    fn write_roots_of(&mut self, heap: &Objects<'_>, thread: &JavaThread, serial: u32) {
         let mut in_thread = |tag: u8, object: ObjectRef| {
             if !object.is_null() {
                 self.records.sub_record(1 + 8 + 4 + 4, |records| {
                     records.put_u1(tag);
-                    records.put_id(id(object));
+                    records.put_id(heap.id(object));
                     records.put_u4(serial);
                     records.put_u4(NO_FRAME);
                 });
@@ -191,7 +195,7 @@ impl Dumper {
         thread.locks.visit(&mut |root| used.push(*root));
         used.push(thread.wanted_monitor.get());
         for object in used.into_iter().filter(|object| !object.is_null()) {
-            self.write_root(records::ROOT_MONITOR_USED, object);
+            self.write_root(heap, records::ROOT_MONITOR_USED, object);
         }
     }
 
@@ -225,10 +229,10 @@ impl Dumper {
         self.records.record(records::TRACE, &body);
     }
 
-    fn write_root(&mut self, tag: u8, object: ObjectRef) {
+    fn write_root(&mut self, heap: &Objects<'_>, tag: u8, object: ObjectRef) {
         self.records.sub_record(1 + 8, |records| {
             records.put_u1(tag);
-            records.put_id(id(object));
+            records.put_id(heap.id(object));
         });
     }
 
@@ -239,7 +243,7 @@ impl Dumper {
             let object = heap.load_root(slot);
             self.records.sub_record(1 + 8 + 8, |records| {
                 records.put_u1(records::ROOT_JNI_GLOBAL);
-                records.put_id(id(object));
+                records.put_id(heap.id(object));
                 records.put_id(std::ptr::from_ref(slot) as u64);
             });
         });
@@ -250,7 +254,7 @@ impl Dumper {
             }
             let is_class = self.class_of_mirror(object).is_some();
             let tag = if is_class { records::ROOT_STICKY_CLASS } else { records::ROOT_UNKNOWN };
-            self.write_root(tag, object);
+            self.write_root(heap, tag, object);
         };
         vm.holders.visit_permanent(false, &mut visit);
         vm.holders.visit_settled(&mut visit);
@@ -273,13 +277,21 @@ impl Dumper {
 }
 
 impl Inspector for Dumper {
+    fn snapshot_file(&mut self) -> Option<File> {
+        self.snapshot_file.take()
+    }
+
+    fn failed(&mut self, error: io::Error) {
+        self.records.fail(error);
+    }
+
     fn begin(&mut self, heap: &StoppedHeap<'_>) {
         self.write_classes(heap);
-        self.write_threads();
+        self.write_threads(heap);
         self.write_strong_roots(heap);
     }
 
-    fn object(&mut self, heap: &StoppedHeap<'_>, object: ObjectRef) {
+    fn object(&mut self, objects: &Objects<'_>, object: ObjectRef) {
         if self.class_of_mirror(object).is_some() {
             return;
         }
@@ -291,27 +303,27 @@ impl Inspector for Dumper {
             Some(Shape::Instance { class, bytes, fields }) => {
                 records.sub_record(1 + 8 + 4 + 8 + 4 + bytes, |records| {
                     records.put_u1(records::INSTANCE_DUMP);
-                    records.put_id(id(object));
+                    records.put_id(objects.id(object));
                     records.put_u4(NO_TRACE);
                     records.put_id(*class);
                     records.put_u4(*bytes as u32);
                     for (ty, offset) in fields {
-                        put_value(records, heap, object, *ty, *offset);
+                        put_value(records, objects, object, *ty, *offset);
                     }
                 });
             }
             Some(Shape::ObjectArray { class }) => {
-                let (base, slot) = (array_base(heap.slot_bytes()), heap.slot_bytes());
+                let (base, slot) = (array_base(objects.slot_bytes()), objects.slot_bytes());
                 let head = 1 + 8 + 4 + 4 + 8;
                 let length = fitting(object.array_length(), 8, head);
                 records.sub_record(head + length * 8, |records| {
                     records.put_u1(records::OBJECT_ARRAY_DUMP);
-                    records.put_id(id(object));
+                    records.put_id(objects.id(object));
                     records.put_u4(NO_TRACE);
                     records.put_u4(length as u32);
                     records.put_id(*class);
                     for index in 0..length {
-                        records.put_id(id(heap.load(object, base + index * slot)));
+                        records.put_id(objects.id_at(object, base + index * slot));
                     }
                 });
             }
@@ -321,7 +333,7 @@ impl Inspector for Dumper {
                 let length = fitting(object.array_length(), width, head);
                 records.sub_record(head + length * width, |records| {
                     records.put_u1(records::PRIMITIVE_ARRAY_DUMP);
-                    records.put_id(id(object));
+                    records.put_id(objects.id(object));
                     records.put_u4(NO_TRACE);
                     records.put_u4(length as u32);
                     records.put_u1(type_of(*element));
@@ -330,10 +342,6 @@ impl Inspector for Dumper {
             }
         }
     }
-}
-
-fn id(object: ObjectRef) -> u64 {
-    object.address() as u64
 }
 
 /// How many elements fit into a segment: its length has 32 bits. HotSpot cuts larger arrays too.
@@ -363,13 +371,13 @@ fn type_of(ty: BasicType) -> u8 {
 #[inline]
 fn put_value(
     records: &mut Records,
-    heap: &StoppedHeap<'_>,
+    objects: &Objects<'_>,
     object: ObjectRef,
     ty: BasicType,
     offset: usize,
 ) {
     match bytes_of(ty) {
-        _ if is_reference(ty) => records.put_id(id(heap.load(object, offset))),
+        _ if is_reference(ty) => records.put_id(objects.id_at(object, offset)),
         1 => records.put(&object::get::<i8>(object, offset).to_be_bytes()),
         2 => records.put(&object::get::<i16>(object, offset).to_be_bytes()),
         4 => records.put(&object::get::<i32>(object, offset).to_be_bytes()),

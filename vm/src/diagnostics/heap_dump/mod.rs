@@ -2,7 +2,8 @@
 //!
 //! The dump has every class, the reachable objects, and the roots. It is written in the pause of an inspection
 //! ([`gc::core::inspection`]) while the heap is walked, with a buffer of a megabyte: its size does not matter for the
-//! memory that the VM needs.
+//! memory that the VM needs. Where the collector has a snapshot of the heap, only classes, threads and roots are
+//! written in the pause, and the objects beside the program.
 
 mod dumper;
 mod records;
@@ -12,6 +13,7 @@ use dumper::Dumper;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gc::core::outcome::CollectCause;
+use parking_lot::{Condvar, Mutex};
 use records::Records;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -39,6 +41,7 @@ pub struct Written {
 /// that could not be written to its end stays, as far as it was.
 pub fn write(t: &JavaThread, request: &Request<'_>) -> io::Result<Written> {
     let started = Instant::now();
+    let _writing = t.vm.diagnostics.heap_dumps.begin();
     let file = create(request)?;
     let out: Box<dyn Write + Send> = match request.gzip_level {
         0 => Box::new(file.try_clone()?),
@@ -47,7 +50,7 @@ pub fn write(t: &JavaThread, request: &Request<'_>) -> io::Result<Written> {
             Box::new(GzEncoder::new(buffered, Compression::new(level)))
         }
     };
-    let dumper = Dumper::new(t.vm, Records::new(out));
+    let dumper = Dumper::new(t.vm, Records::new(out), unnamed_file(request.path));
     let dumper = t.vm.heap.inspect(&t.mutator, CollectCause::HeapDump, dumper);
     let dumper = dumper.ok_or_else(|| io::Error::other("the VM is about to end"))?;
     t.safely(|| dumper.finish())?;
@@ -63,6 +66,15 @@ fn create(request: &Request<'_>) -> io::Result<File> {
         false => options.create_new(true),
     };
     options.open(request.path)
+}
+
+/// A file without a name, beside the dump: for what the program overwrites before it is in the dump. `None`: the file
+/// system has no such files, so the dump is written in the pause.
+fn unnamed_file(dump: &Path) -> Option<File> {
+    let folder = dump.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE);
+    options.open(folder.unwrap_or(Path::new("."))).ok()
 }
 
 /// Writes a heap dump and says how it went, in the words of HotSpot.
@@ -90,10 +102,40 @@ pub fn parse_gzip_level(text: &str) -> Result<u32, String> {
     level.ok_or_else(|| format!("Compression level out of range (1-9): {text}\n"))
 }
 
-/// The dump that the first `OutOfMemoryError` of a VM causes.
+/// The heap dumps of one VM. Any thread.
 #[derive(Default)]
-pub struct Automatic {
-    is_done: AtomicBool,
+pub struct HeapDumps {
+    /// The one that the first `OutOfMemoryError` causes is written, or being written.
+    has_automatic: AtomicBool,
+    /// How many are being written.
+    writing: Mutex<usize>,
+    written: Condvar,
+}
+
+impl HeapDumps {
+    /// Waits until no dump is being written: a process that is about to end waits for them, as in HotSpot, where they
+    /// are written in pauses. By a thread in the safe state.
+    pub fn wait_until_written(&self) {
+        let mut writing = self.writing.lock();
+        while *writing > 0 {
+            self.written.wait(&mut writing);
+        }
+    }
+
+    fn begin(&self) -> Writing<'_> {
+        *self.writing.lock() += 1;
+        Writing(self)
+    }
+}
+
+/// A dump is being written.
+struct Writing<'a>(&'a HeapDumps);
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        *self.0.writing.lock() -= 1;
+        self.0.written.notify_all();
+    }
 }
 
 /// An `OutOfMemoryError` with this message is about to be made: writes a dump if options ask for one, and it is the
@@ -102,7 +144,7 @@ pub fn on_out_of_memory(t: &JavaThread, message: &str) {
     let diagnostics = &t.vm.diagnostics;
     let options = diagnostics.options.manageable();
     if !options.dump_heap_on_out_of_memory
-        || diagnostics.heap_dumps.is_done.swap(true, Ordering::Relaxed)
+        || diagnostics.heap_dumps.has_automatic.swap(true, Ordering::Relaxed)
     {
         return;
     }

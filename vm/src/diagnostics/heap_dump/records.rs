@@ -92,6 +92,11 @@ impl Records {
         self.put(&id.to_be_bytes());
     }
 
+    /// What is to be written cannot be had: as if writing it had failed.
+    pub fn fail(&mut self, error: io::Error) {
+        self.error.get_or_insert(error);
+    }
+
     /// The last record.
     pub fn end(mut self) -> io::Result<()> {
         self.end_segment();
