@@ -17,6 +17,12 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
+/// Whether this thread is one that stopped at a crash point: what it drops while it unwinds writes nothing.
+#[inline(always)]
+pub(crate) fn is_dead() -> bool {
+    cfg!(test) && std::thread::panicking()
+}
+
 #[cfg(all(test, not(loom)))]
 pub(crate) use harness::aside;
 #[cfg(test)]
@@ -100,6 +106,40 @@ pub(crate) const POINTS: &[&str] = &[
     "huge.settle_cleared",
     "huge.stored",
     "huge.withdrawn",
+    "refs.attached",
+    "refs.change_aimed",
+    "refs.change_begun",
+    "refs.change_placed",
+    "refs.changed",
+    "refs.cleared",
+    "refs.closed",
+    "refs.dying_linked",
+    "refs.dying_popped",
+    "refs.dying_pushed",
+    "refs.dying_taken",
+    "refs.keep_linked",
+    "refs.keep_pushed",
+    "refs.kept",
+    "refs.looked",
+    "refs.lower",
+    "refs.move_aimed",
+    "refs.move_begun",
+    "refs.move_cleared",
+    "refs.move_counted",
+    "refs.move_placed",
+    "refs.moved",
+    "refs.page_aimed",
+    "refs.page_freed",
+    "refs.page_taken",
+    "refs.reader_listed",
+    "refs.reader_unlisted",
+    "refs.release_aimed",
+    "refs.release_begun",
+    "refs.release_placed",
+    "refs.retired",
+    "refs.revisited",
+    "refs.unkept",
+    "refs.upper",
 ];
 
 /// Whether a heap has the point.
@@ -111,7 +151,7 @@ pub(crate) fn is_of_heap(point: &str) -> bool {
 /// Whether each client and recoverer comes to the point, whatever it uses the pool for.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_all(point: &str) -> bool {
-    !is_of_heap(point) && !point.starts_with("ring.")
+    !is_of_heap(point) && !point.starts_with("ring.") && !point.starts_with("refs.")
 }
 
 #[cfg(test)]

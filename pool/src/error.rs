@@ -66,6 +66,15 @@ pub enum PoolError {
     /// No used block begins at this offset.
     #[error("no block of a heap begins at {offset:#x}")]
     NotABlock { offset: u64 },
+    /// An object has as many references as can be counted.
+    #[error("the object at {object:#x} cannot have more references")]
+    References { object: u64 },
+    /// An object has fewer embedded references, or the layer fewer persistent roots.
+    #[error("there is no reference {index} among {count}")]
+    NoReference { index: u64, count: u64 },
+    /// The object is counted by another client: of another pool, or of another identity.
+    #[error("the object at {object:#x} is held by another client")]
+    OtherClient { object: u64 },
     /// A range that is not in the data of the pool, or not aligned.
     #[error("{bytes} bytes at {offset:#x} are not aligned data of the pool")]
     Range { offset: u64, bytes: u64 },

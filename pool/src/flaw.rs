@@ -35,6 +35,22 @@ pub(crate) enum Flaw {
     EarlySend,
     /// The slabs of the dead stay where they are.
     NoRelease,
+    /// A count falls before the step says that it will.
+    EarlyRelease,
+    /// A change of a count is acknowledged before its step is closed.
+    EarlyCount,
+    /// A cell is cleared after the count has fallen.
+    LateClear,
+    /// An embedded reference is changed before the new object is counted.
+    EarlyChange,
+    /// A reference moves without a step.
+    NoMoveStep,
+    /// A move is repeated although a word of it belongs to another client.
+    LateMove,
+    /// Objects are freed while others look at them.
+    NoHazard,
+    /// The roots of the dead stay counted.
+    NoRootRelease,
 }
 
 /// Whether this structure was made with the flaw: never, outside of unit tests.

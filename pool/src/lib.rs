@@ -2,8 +2,8 @@
 //!
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
 //! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together,
-//! `alloc` hands out blocks of its data, and a `ring` passes words from one client to another. The crate knows bytes
-//! and processes of one machine, neither messages nor objects.
+//! `alloc` hands out blocks of its data, a `ring` passes words from one client to another, and `refs` counts references
+//! to objects. The crate knows bytes and processes of one machine, no messages and no types.
 //!
 //! ```text
 //!   0         4096
@@ -32,6 +32,7 @@ mod identity;
 #[cfg(not(loom))]
 mod pool;
 mod recover;
+mod refs;
 mod ring;
 #[cfg(not(loom))]
 mod segment;
@@ -46,6 +47,8 @@ pub use error::PoolError;
 #[cfg(not(loom))]
 pub use pool::{Client, Done, Pool};
 pub use recover::{Recovered, Redo};
+#[cfg(not(loom))]
+pub use refs::{Peek, Reader, Ref, RefClient, RefReceiver, RefSender, Refs};
 #[cfg(not(loom))]
 pub use ring::{Consumer, Producer, Ring};
 #[cfg(not(loom))]

@@ -38,6 +38,8 @@ const UNSAFE: &[&str] = &[
     "pool/src/detect",
     "pool/src/identity",
     "pool/src/pool/torture.rs",
+    "pool/src/refs/header.rs",
+    "pool/src/refs/holding.rs",
     "pool/src/segment",
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",

@@ -164,6 +164,15 @@ impl<'a> Arena<'a> {
             && (offset - self.data_at) >> self.slab_shift < self.slabs.len() as u64
     }
 
+    /// Bytes of the block that begins at an offset, if its slab has blocks.
+    #[cfg(not(loom))]
+    pub(super) fn block_bytes(&self, offset: u64) -> Option<u64> {
+        let (number, within) = self.split(offset);
+        let class = self.remotes.get(number)?.class.load(Ordering::Acquire) as usize;
+        let class = self.classes.get(class.wrapping_sub(1))?;
+        class.block_at(within).map(|_| class.bytes)
+    }
+
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape { slab_shift: self.slab_shift, classes: self.classes }

@@ -1,21 +1,20 @@
 //! A heap in a pool, and a client of it.
 
 use super::OF_HEAP;
-use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root, SLABS_MAX, Shape};
-use super::class::{
-    Class, LARGE, LARGE_MAX, LARGE_SHIFT, MEDIUM, MEDIUM_MAX, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
-    small_class, stepped_class,
-};
+use super::arena::{Arena, Limits, Memory, PARTIAL, Root, SLABS_MAX, Shape};
+use super::blocks::{Blocks, From};
+use super::class::{Class, LARGE, LARGE_SHIFT, MEDIUM, MEDIUM_SHIFT, SMALL, SMALL_SHIFT};
 use super::holding::Holding;
-use super::huge::{Huge, HugeHolding, HugeOwner};
+use super::huge::{Huge, HugeHolding};
 use super::slab::{Remote, Slab};
 use crate::PoolError;
+use crate::crash::is_dead;
 use crate::detect::{Change, Marked, Word};
 use crate::pool::{Client, Pool};
 use crate::recover::{Recovered, Redo};
 use crate::segment::{PAGE_BYTES, Shared};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The data of a pool as a heap, but for what its user keeps at the beginning. Any thread may use it.
 ///
@@ -30,6 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Huge and large blocks have a quarter of the space each, and medium blocks an eighth.
 pub struct Heap<'a> {
     pool: &'a Pool,
+    /// Where the user's part ends.
+    start: u64,
     /// By kind.
     arenas: [Arena<'a>; KINDS],
     huge: Huge<'a>,
@@ -37,10 +38,7 @@ pub struct Heap<'a> {
 
 /// A client with its part of a heap. Dropping it gives its slabs to the other clients.
 pub struct Allocator<'a> {
-    heap: &'a Heap<'a>,
-    /// By kind.
-    owners: [Owner<'a>; KINDS],
-    huge: HugeOwner<'a>,
+    blocks: Blocks<'a>,
     client: Client<'a>,
 }
 
@@ -51,9 +49,9 @@ struct Kind {
     limits: Limits,
 }
 
-const SMALL_KIND: usize = 0;
-const SMALL_SHAPE: Shape = Shape { slab_shift: SMALL_SHIFT, classes: &SMALL };
-const KINDS: usize = 3;
+pub(super) const SMALL_KIND: usize = 0;
+pub(super) const SMALL_SHAPE: Shape = Shape { slab_shift: SMALL_SHIFT, classes: &SMALL };
+pub(super) const KINDS: usize = 3;
 
 /// Bytes of a granule of huge blocks, as a power of two.
 const GRANULE_SHIFT: u32 = 18;
@@ -82,13 +80,6 @@ pub struct Fresh<'a, 'h> {
     allocator: &'a mut Allocator<'h>,
     from: From<'h>,
     offset: u64,
-}
-
-/// What a block comes from.
-#[derive(Clone, Copy)]
-enum From<'h> {
-    Slab(Owner<'h>),
-    Huge(HugeOwner<'h>),
 }
 
 /// Where the parts of one heap of slabs lie.
@@ -205,16 +196,17 @@ impl<'a> Heap<'a> {
             #[cfg(test)]
             flaw: None,
         };
-        Ok(Heap { pool, arenas, huge })
+        Ok(Heap { pool, start, arenas, huge })
     }
 
     /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last holder
     /// of the identity left something that cannot be finished.
     pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
-        let client = self.pool.join()?;
-        let owners = self.arenas.each_ref().map(|arena| arena.owner(client.id()));
-        let huge = self.huge.owner(client.id());
-        let mut allocator = Allocator { heap: self, owners, huge, client };
+        self.allocator(self.pool.join()?)
+    }
+
+    pub(crate) fn allocator(&'a self, client: Client<'a>) -> Result<Allocator<'a>, PoolError> {
+        let mut allocator = Allocator { blocks: self.blocks(client.id()), client };
         // A client that was recovered without the heap has perhaps left a step open.
         allocator.settle()?;
         Ok(allocator)
@@ -225,12 +217,30 @@ impl<'a> Heap<'a> {
         self.pool
     }
 
-    #[cfg(test)]
+    /// Where the user's part of the pool ends.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The part of the client with this identity. Only its holder may use it, or its recoverer.
+    pub(crate) fn blocks(&'a self, client: u16) -> Blocks<'a> {
+        let owners = self.arenas.each_ref().map(|arena| arena.owner(client));
+        Blocks { heap: self, owners, huge: self.huge.owner(client) }
+    }
+
+    /// Bytes of the used block that begins at an offset. `None`: none does. Constant time.
+    pub(crate) fn block_bytes(&self, offset: u64) -> Option<u64> {
+        if self.huge.has(offset) {
+            return self.huge.block_bytes(offset);
+        }
+        let arena = self.arenas.iter().find(|arena| arena.has(offset))?;
+        arena.block_bytes(offset)
+    }
+
     pub(super) fn arenas(&self) -> &[Arena<'a>] {
         &self.arenas
     }
 
-    #[cfg(test)]
     pub(super) fn huge(&self) -> &Huge<'a> {
         &self.huge
     }
@@ -245,19 +255,12 @@ impl<'h> Allocator<'h> {
     /// What is in the block is undefined. Constant time, unless the memory is used up.
     #[inline]
     pub fn alloc_into(&mut self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
-        if let Some(class) = small_class(bytes)
-            && let Some(word) = self.cell(cell)
-            && let Some(offset) = self.owners[SMALL_KIND].alloc_of(SMALL_SHAPE, class, cell)
-        {
-            self.owners[SMALL_KIND].store(word, offset);
-            return Ok(offset);
-        }
-        self.alloc_slowly(cell, bytes)
+        self.blocks.alloc_into(cell, bytes, |_| {})
     }
 
     /// Allocates a block that nobody knows yet.
     pub fn alloc(&mut self, bytes: u64) -> Result<Fresh<'_, 'h>, PoolError> {
-        let (from, offset) = self.get(bytes, 0)?;
+        let (from, offset) = self.blocks.get(bytes, 0)?;
         Ok(Fresh { allocator: self, from, offset })
     }
 
@@ -265,22 +268,13 @@ impl<'h> Allocator<'h> {
     /// Returns the offset.
     #[inline]
     pub fn free_from(&mut self, cell: u64) -> Result<u64, PoolError> {
-        if let Some(word) = self.cell(cell) {
-            let offset = word.load(Ordering::Acquire);
-            if self.owners[SMALL_KIND].free_own(SMALL_SHAPE, offset, Some((cell, word))).is_some() {
-                return Ok(offset);
-            }
-        }
-        self.free_slowly(cell)
+        self.blocks.free_from(cell)
     }
 
     /// Frees a block. The caller has made sure that nobody else will, also if it dies now.
     #[inline]
     pub fn free(&mut self, offset: u64) -> Result<(), PoolError> {
-        if self.owners[SMALL_KIND].free_own(SMALL_SHAPE, offset, None).is_some() {
-            return Ok(());
-        }
-        self.free_from_any(offset, None)
+        self.blocks.free(offset)
     }
 
     /// Changes the word at `target` from what was seen, whose value is the offset of a block, to `value`, and frees
@@ -292,7 +286,7 @@ impl<'h> Allocator<'h> {
         value: u64,
     ) -> Result<Result<(), Marked>, PoolError> {
         let word = (self.word(target)?, target);
-        match self.of(seen.value) {
+        match self.blocks.of(seen.value) {
             From::Slab(owner) => owner.withdraw(word, seen, value),
             From::Huge(owner) => owner.withdraw(word, seen, value),
         }
@@ -300,30 +294,25 @@ impl<'h> Allocator<'h> {
 
     /// Gives all memory to the heap that no block of this client needs. It takes time in proportion to its slabs.
     pub fn trim(&mut self) -> Result<(), PoolError> {
-        for owner in &self.owners {
-            owner.settled()?;
-            owner.release_all()?;
-        }
-        self.huge.settled()
+        self.blocks.trim()
     }
 
     /// Finishes what an error, or a block that was forgotten, has left open. Other operations do that first, too.
     pub fn settle(&mut self) -> Result<(), PoolError> {
-        self.huge.settled()?;
-        self.owners.iter().try_for_each(Owner::settled)
+        self.blocks.settle()
     }
 
     /// For tests: finds all slabs that others have emptied.
     #[cfg(test)]
     pub(super) fn scavenge(&mut self) -> Result<(), PoolError> {
         self.settle()?;
-        self.owners.iter().try_for_each(|owner| owner.scavenge().map(|_| ()))
+        self.blocks.scavenge()
     }
 
     /// Recovers the clients that are dead now, in this heap and in what else `redo` knows. All that recover clients of
     /// a pool with a heap do it by this.
-    pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
-        self.client.recover(&HeapRedo { heap: self.heap, user: redo })
+    pub fn recover(&self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        self.client.recover(&HeapRedo { heap: self.blocks.heap, user: redo })
     }
 
     /// For changes of words. A change that is open must be finished before the next block is allocated or freed.
@@ -331,67 +320,8 @@ impl<'h> Allocator<'h> {
         &mut self.client
     }
 
-    #[cold]
-    fn alloc_slowly(&self, cell: u64, bytes: u64) -> Result<u64, PoolError> {
-        let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
-        let (from, offset) = self.get(bytes, cell)?;
-        from.store(word, offset);
-        Ok(offset)
-    }
-
-    #[cold]
-    fn free_from_any(&self, offset: u64, cell: Option<(u64, &AtomicU64)>) -> Result<(), PoolError> {
-        match self.of(offset) {
-            From::Slab(owner) => owner.free(offset, cell),
-            From::Huge(owner) => owner.free(offset, cell),
-        }
-    }
-
-    #[cold]
-    fn free_slowly(&self, cell: u64) -> Result<u64, PoolError> {
-        let word = self.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
-        let offset = word.load(Ordering::Acquire);
-        self.free_from_any(offset, Some((cell, word)))?;
-        Ok(offset)
-    }
-
-    /// A block, as the open step of what it comes from.
-    fn get(&self, bytes: u64, cell: u64) -> Result<(From<'h>, u64), PoolError> {
-        let no_memory = PoolError::NoMemory { bytes };
-        let (kind, class) = match small_class(bytes) {
-            Some(class) => (SMALL_KIND, class),
-            None if bytes <= LARGE_MAX => {
-                (SMALL_KIND + if bytes <= MEDIUM_MAX { 1 } else { 2 }, stepped_class(bytes))
-            }
-            None => {
-                let offset = self.huge.alloc(bytes, cell)?.ok_or(no_memory)?;
-                return Ok((From::Huge(self.huge), offset));
-            }
-        };
-        let owner = self.owners[kind];
-        if let Some(offset) = owner.alloc(class, cell) {
-            return Ok((From::Slab(owner), offset));
-        }
-        let offset = owner.alloc_refilled(class, cell)?.ok_or(no_memory)?;
-        Ok((From::Slab(owner), offset))
-    }
-
-    /// What the block at this offset comes from.
-    fn of(&self, offset: u64) -> From<'h> {
-        if self.heap.huge.has(offset) {
-            return From::Huge(self.huge);
-        }
-        let kind = self.heap.arenas.iter().position(|arena| arena.has(offset));
-        From::Slab(self.owners[kind.unwrap_or(SMALL_KIND)])
-    }
-
-    #[inline(always)]
-    fn cell(&self, offset: u64) -> Option<&'h AtomicU64> {
-        self.heap.arenas[SMALL_KIND].memory.word(offset)
-    }
-
     fn word(&self, offset: u64) -> Result<&'h Word, PoolError> {
-        Ok(&self.heap.pool.words(offset, 1)?[0])
+        Ok(&self.blocks.heap.pool.words(offset, 1)?[0])
     }
 }
 
@@ -405,8 +335,10 @@ impl<'h> Deref for Allocator<'h> {
 
 impl Drop for Allocator<'_> {
     fn drop(&mut self) {
-        // If it fails, the next holder of the identity has the slabs.
-        let _ = self.trim();
+        if !is_dead() {
+            // If it fails, the next holder of the identity has the slabs.
+            let _ = self.trim();
+        }
     }
 }
 
@@ -418,7 +350,8 @@ impl<'h> Fresh<'_, 'h> {
 
     /// Writes the offset into the cell: from now on the block is used.
     pub fn store(self, cell: u64) -> Result<u64, PoolError> {
-        let word = self.allocator.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
+        let word =
+            self.allocator.blocks.cell(cell).ok_or(PoolError::Range { offset: cell, bytes: 8 })?;
         match &self.from {
             From::Slab(owner) => owner.store_fresh((cell, word), self.offset),
             From::Huge(owner) => owner.store_fresh((cell, word), self.offset),
@@ -452,24 +385,8 @@ impl Drop for Fresh<'_, '_> {
     }
 }
 
-impl From<'_> {
-    fn store(&self, word: &AtomicU64, offset: u64) {
-        match self {
-            From::Slab(owner) => owner.store(word, offset),
-            From::Huge(owner) => owner.store(word, offset),
-        }
-    }
-
-    fn settled(&self) -> Result<(), PoolError> {
-        match self {
-            From::Slab(owner) => owner.settled(),
-            From::Huge(owner) => owner.settled(),
-        }
-    }
-}
-
 /// Recovery of a heap and of what its user has in the same pool.
-pub(super) struct HeapRedo<'a, R> {
+pub(crate) struct HeapRedo<'a, R> {
     pub heap: &'a Heap<'a>,
     pub user: &'a R,
 }
@@ -497,10 +414,10 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
     }
 
     fn reclaim(&self, client: u16) -> Result<(), PoolError> {
-        for arena in &self.heap.arenas {
-            arena.owner(client).reclaim()?;
-        }
-        self.heap.huge.owner(client).settle()?;
-        self.user.reclaim(client)
+        let blocks = self.heap.blocks(client);
+        blocks.settle_all()?;
+        // The user frees blocks of the dead under its identity, which then has slabs again.
+        self.user.reclaim(client)?;
+        blocks.reclaim()
     }
 }

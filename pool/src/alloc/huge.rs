@@ -183,6 +183,20 @@ impl<'a> Huge<'a> {
         distance.is_some_and(|distance| distance >> self.granule_shift < self.granules.len() as u64)
     }
 
+    /// Bytes of the used run that begins at an offset.
+    #[cfg(not(loom))]
+    pub(super) fn block_bytes(&self, offset: u64) -> Option<u64> {
+        let distance = offset.checked_sub(self.data_at)?;
+        let word = self.granules.get((distance >> self.granule_shift) as usize)?;
+        let is_begin = distance & ((1 << self.granule_shift) - 1) == 0;
+        match Granule::of(word.load(Ordering::Acquire)) {
+            Granule::Used(count) if is_begin && count > 0 => {
+                Some(u64::from(count) << self.granule_shift)
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn offset(&self, first: u32) -> u64 {
         self.data_at + (u64::from(first) << self.granule_shift)
     }

@@ -49,6 +49,8 @@
 //! of the slab were freed.
 
 mod arena;
+#[cfg(not(loom))]
+mod blocks;
 mod class;
 mod holding;
 mod huge;
@@ -61,6 +63,8 @@ mod slab;
 mod heap;
 
 #[cfg(not(loom))]
+pub(crate) use blocks::Blocks;
+#[cfg(not(loom))]
 pub use heap::{Allocator, Fresh, Heap};
 
 /// Marks the targets of changes that are a heap's. No offset of a pool has it.
@@ -68,6 +72,8 @@ const OF_HEAP: u64 = 1 << 63;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use audit::used_blocks;
+#[cfg(all(test, not(loom)))]
+pub(crate) use heap::HeapRedo;
 
 #[cfg(test)]
 mod audit;

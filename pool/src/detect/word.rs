@@ -105,6 +105,20 @@ impl Word {
         self.value.load(Ordering::Acquire)
     }
 
+    /// Makes the word new: changed by nobody. For a client that alone knows the word.
+    #[inline(always)]
+    pub(crate) fn reset(&self, value: u64) {
+        self.tag.store(0, Ordering::Relaxed);
+        self.value.store(value, Ordering::Relaxed);
+    }
+
+    /// Writes a tag of nobody. For a client without which nobody changes the word any more, and nobody asks about the
+    /// change that its tag names.
+    pub(crate) fn stamp(&self, tag: Tag) {
+        assert_eq!(tag.client(), 0, "a stamp has no client");
+        self.tag.store(tag.0, Ordering::Release);
+    }
+
     /// On failure, what the word has instead. Acquire and release.
     pub(super) fn compare_exchange(&self, seen: Marked, next: Marked) -> Result<(), Marked> {
         let (mut value, mut tag) = (seen.value, seen.tag.0);
@@ -147,6 +161,15 @@ impl Word {
 
     pub fn value(&self) -> u64 {
         self.load().value
+    }
+
+    pub(crate) fn reset(&self, value: u64) {
+        self.packed.store(value, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stamp(&self, tag: Tag) {
+        assert!(tag.client() == 0 && tag.0 < 1 << 48);
+        self.packed.store(tag.0 << 16 | self.value(), Ordering::Release);
     }
 
     pub(super) fn compare_exchange(&self, seen: Marked, next: Marked) -> Result<(), Marked> {

@@ -1,8 +1,9 @@
 //! A pool, and a client of it.
 
 use crate::PoolError;
+use crate::crash::is_dead;
 use crate::detect::{CLIENTS_MAX, Change, Detector, Intent, Marked, Word, is_supported};
-use crate::identity::process::{Kernel, Processes};
+use crate::identity::process::{Kernel, Process, Processes};
 use crate::identity::{ClientTable, Held, Slot};
 use crate::recover::{Recovered, Recovery, Redo};
 use crate::segment::{Backing, HEADER_BYTES, PAGE_BYTES, Segment, Stamp};
@@ -102,7 +103,11 @@ impl Pool {
 
     /// Leases an identity to the caller. Does not block.
     pub fn join(&self) -> Result<Client<'_>, PoolError> {
-        let me = self.kernel.own()?;
+        self.join_as(self.kernel.own()?)
+    }
+
+    /// The same for a process that may be another one in tests.
+    pub(crate) fn join_as(&self, me: Process) -> Result<Client<'_>, PoolError> {
         let full = PoolError::Full { clients: self.places.rows - 1 };
         let held = self.table().claim(me).ok_or(full)?;
         Ok(Client { pool: self, held, one_thread: PhantomData })
@@ -197,14 +202,14 @@ impl Client<'_> {
     }
 
     /// Recovers the clients that are dead now. Other clients do not wait; nor does this one for others.
-    pub fn recover(&mut self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+    pub fn recover(&self, redo: &impl Redo) -> Result<Recovered, PoolError> {
         let (table, detector) = (self.pool.table(), self.pool.detector());
         Recovery { table, detector, processes: &self.pool.kernel }.run(self.held.id, redo)
     }
 
     /// Kills the process of another client that is believed to hang, and waits until no thread of it can run. Then it
     /// can be recovered. False: nobody holds this identity.
-    pub fn fence(&mut self, client: u16, patience: Duration) -> Result<bool, PoolError> {
+    pub fn fence(&self, client: u16, patience: Duration) -> Result<bool, PoolError> {
         let table = self.pool.table();
         if usize::from(client) > table.clients() || client == 0 {
             return Err(PoolError::Clients { found: client.into(), max: table.clients() as u64 });
@@ -217,7 +222,7 @@ impl Client<'_> {
 
 impl Drop for Client<'_> {
     fn drop(&mut self) {
-        if self.pool.detector().open(self.held.id).is_none() {
+        if !is_dead() && self.pool.detector().open(self.held.id).is_none() {
             self.pool.table().leave(self.held);
         }
     }

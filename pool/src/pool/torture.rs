@@ -259,7 +259,7 @@ fn a_stopped_process_is_recovered_only_after_it_was_fenced() {
         let folder = Folder::new();
         let (path, pool) = pool(&folder);
         let counters = Counters::of(&pool);
-        let mut client = pool.join().unwrap();
+        let client = pool.join().unwrap();
         let crash = (Crash { point, hit: 1 }, Death::Stop);
         let mut stopped = Process::start(&path, "step", Some(crash));
         stopped.wait(Death::Stop);

@@ -2,7 +2,7 @@
 
 use super::Words;
 use crate::PoolError;
-use crate::crash::crash_point;
+use crate::crash::{crash_point, is_dead};
 use crate::pool::{Client, Pool};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -14,7 +14,8 @@ pub struct Ring<'a> {
     /// Who has the ends.
     producer: &'a AtomicU64,
     consumer: &'a AtomicU64,
-    /// Where the first word is.
+    /// Where the ring is, and its first word.
+    at: u64,
     words_at: u64,
 }
 
@@ -37,6 +38,8 @@ pub struct Consumer<'a> {
 }
 
 const HEADER_BYTES: u64 = 256;
+const SENT_AT: u64 = 0;
+const RECEIVED_AT: u64 = 64;
 const LINE_WORDS: usize = 8;
 /// Bits of a client in the word of an end; above it is the era of the lease.
 const CLIENT_BITS: u32 = 10;
@@ -64,7 +67,7 @@ impl<'a> Ring<'a> {
             #[cfg(test)]
             flaw: None,
         };
-        Ok(Ring { pool, words, producer, consumer, words_at: at + HEADER_BYTES })
+        Ok(Ring { pool, words, producer, consumer, at, words_at: at + HEADER_BYTES })
     }
 
     /// Makes the client the producer. `None`: another client is, or one that is dead and was not recovered. The caller
@@ -134,6 +137,17 @@ impl Producer<'_> {
         (self.sent, self.room) = (self.sent + count, self.room - count);
         self.ring.words.send(self.sent);
     }
+
+    /// Where the count of sent words is. The holder may write it, and say so by [`Producer::has_sent`].
+    pub(crate) fn count_at(&self) -> u64 {
+        self.ring.at + SENT_AT
+    }
+
+    /// The holder itself has counted these words.
+    pub(crate) fn has_sent(&mut self, count: u64) {
+        assert!(count <= self.room, "{count} words of {}", self.room);
+        (self.sent, self.room) = (self.sent + count, self.room - count);
+    }
 }
 
 impl Consumer<'_> {
@@ -168,10 +182,24 @@ impl Consumer<'_> {
         (self.received, self.ready) = (self.received + count, self.ready - count);
         self.ring.words.release(self.received);
     }
+
+    /// Where the count of received words is. The holder may write it, and say so by [`Consumer::has_received`].
+    pub(crate) fn count_at(&self) -> u64 {
+        self.ring.at + RECEIVED_AT
+    }
+
+    /// The holder itself has counted these words.
+    pub(crate) fn has_received(&mut self, count: u64) {
+        assert!(count <= self.ready, "{count} words of {}", self.ready);
+        (self.received, self.ready) = (self.received + count, self.ready - count);
+    }
 }
 
 /// If the end is another client's, the lease of this one is over.
 fn leave(end: &AtomicU64, holder: u64) {
+    if is_dead() {
+        return;
+    }
     let _ = end.compare_exchange(holder, 0, Ordering::AcqRel, Ordering::Acquire);
     crash_point!("ring.left");
 }

@@ -1,0 +1,428 @@
+//! The layer in a pool, and a client of it.
+
+use super::header::{Count, HEADER_BYTES, Header};
+use super::holder::{Holder, Memory, OF_REFS, RefTable, own};
+use super::holding::{HOLDING_BYTES, Holding, IDLE};
+use super::memory::HeapMemory;
+use super::reader::Reader;
+use super::reference::Ref;
+use crate::PoolError;
+use crate::alloc::{Allocator, Heap};
+use crate::crash::is_dead;
+use crate::detect::{Change, Word};
+use crate::pool::Client;
+use crate::recover::{Recovered, Redo};
+use crate::sync::AtomicU64;
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+/// Counted objects in a heap (CXL-SHM, section 3). Any thread may use it. Zeros are a layer without objects.
+///
+/// ```text
+///   0        64        192                704
+///   +--------+---------+------------------+----------------------------+
+///   | clock  | readers | persistent roots | holdings, by identity      |
+///   +--------+---------+------------------+----------------------------+
+/// ```
+pub struct Refs<'a> {
+    heap: &'a Heap<'a>,
+    table: RefTable<'a>,
+    persistent_at: u64,
+}
+
+/// A client of the layer. One thread at a time may use it. Dropping it releases all references that it has.
+pub struct RefClient<'a> {
+    holder: Holder<'a, HeapMemory<'a>>,
+    persistent_at: u64,
+    /// Empty roots of the client's pages.
+    empty: RefCell<Vec<u64>>,
+    /// How many objects it has released since it looked at those that readers kept.
+    released: Cell<u32>,
+    /// How many readers it has now.
+    pub(super) looking: Cell<u32>,
+    allocator: Allocator<'a>,
+}
+
+const READERS_AT: u64 = 64;
+const READER_WORDS: usize = 16;
+const PERSISTENT_AT: u64 = 192;
+const HOLDINGS_AT: u64 = PERSISTENT_AT + 8 * Refs::PERSISTENT;
+
+const _: () = {
+    assert!(READERS_AT + 8 * READER_WORDS as u64 <= PERSISTENT_AT);
+    assert!(READER_WORDS * 64 > crate::detect::CLIENTS_MAX);
+    assert!(HOLDINGS_AT.is_multiple_of(64) && HOLDING_BYTES.is_multiple_of(64));
+};
+
+/// After how many releases a client looks again at the objects that readers kept.
+const REVISIT: u32 = 64;
+
+impl<'a> Refs<'a> {
+    /// How many persistent roots there are.
+    pub const PERSISTENT: u64 = 64;
+
+    /// Bytes that the layer takes of the user's part of a pool with this many clients.
+    pub const fn bytes(clients: usize) -> u64 {
+        HOLDINGS_AT + (clients as u64 + 1) * HOLDING_BYTES
+    }
+
+    /// The layer over a heap, at an offset that is a multiple of 64 in the part of the pool that the user of the heap
+    /// has reserved. All processes name the same offset. An error if the part is too short.
+    pub fn new(heap: &'a Heap<'a>, at: u64) -> Result<Refs<'a>, PoolError> {
+        let pool = heap.pool();
+        let bytes = Refs::bytes(pool.clients());
+        let end = at.checked_add(bytes).filter(|end| *end <= heap.start());
+        if end.is_none() || !at.is_multiple_of(64) {
+            return Err(PoolError::Range { offset: at, bytes });
+        }
+        let holdings_at = at + HOLDINGS_AT;
+        pool.atomics(at, 1)?;
+        let table = RefTable {
+            detector: pool.detector(),
+            clock: &pool.atomics(at, 1)?[0],
+            readers: pool.atomics(at + READERS_AT, READER_WORDS)?,
+            holdings: pool.segment().array::<Holding>(holdings_at, pool.clients() + 1)?,
+            holdings_at,
+            #[cfg(test)]
+            flaw: None,
+        };
+        Ok(Refs { heap, table, persistent_at: at + PERSISTENT_AT })
+    }
+
+    /// Leases an identity to the caller, and makes it a client of the layer. Does not block. An error if the last
+    /// holder of the identity left something that cannot be finished.
+    pub fn join(&'a self) -> Result<RefClient<'a>, PoolError> {
+        self.client(self.heap.pool().join()?)
+    }
+
+    pub(super) fn client(&'a self, client: Client<'a>) -> Result<RefClient<'a>, PoolError> {
+        let allocator = self.heap.allocator(client)?;
+        let holder = self.holder(allocator.id());
+        // The last holder could not free what others looked at, or was recovered without the layer.
+        holder.reclaim()?;
+        Ok(RefClient {
+            holder,
+            persistent_at: self.persistent_at,
+            empty: RefCell::default(),
+            released: Cell::new(0),
+            looking: Cell::new(0),
+            allocator,
+        })
+    }
+
+    pub(super) fn holder(&'a self, id: u16) -> Holder<'a, HeapMemory<'a>> {
+        Holder::new(self.table, HeapMemory { blocks: self.heap.blocks(id) }, id)
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_flaw(mut self, flaw: Option<crate::flaw::Flaw>) -> Self {
+        self.table.flaw = flaw;
+        self.table.detector = self.table.detector.with_flaw(flaw);
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn heap(&self) -> &'a Heap<'a> {
+        self.heap
+    }
+
+    #[cfg(test)]
+    pub(super) fn table(&self) -> RefTable<'a> {
+        self.table
+    }
+
+    #[cfg(test)]
+    pub(super) fn persistent_at(&self) -> u64 {
+        self.persistent_at
+    }
+}
+
+impl<'a> RefClient<'a> {
+    /// Makes an object of at least this many bytes of data, with `embedded` empty references in front of them (section
+    /// 5.1). The data is undefined. If the client dies, the object is freed. Without atomic instructions while a slab
+    /// of the client has room.
+    #[inline]
+    pub fn alloc(&self, bytes: u64, embedded: u32) -> Result<Ref<'_>, PoolError> {
+        self.settled()?;
+        let no_memory = PoolError::NoMemory { bytes };
+        let all = bytes.checked_add(HEADER_BYTES + 8 * u64::from(embedded));
+        // A multiple of 16 is aligned to 16 bytes.
+        let all = all.and_then(|all| all.checked_next_multiple_of(16)).ok_or(no_memory)?;
+        if embedded > EMBEDDED_MAX {
+            return Err(PoolError::NoReference {
+                index: embedded.into(),
+                count: EMBEDDED_MAX.into(),
+            });
+        }
+        let root = self.take_root()?;
+        let (memory, birth) = (&self.holder.memory, self.holder.era());
+        let init = |object: u64| {
+            let header = memory.header(object).expect("a block of the heap, of 16 bytes at least");
+            header.init(embedded, birth);
+            for n in 0..embedded.into() {
+                let cell = memory.cell(memory.embedded(object, n)).expect("the block has it");
+                super::holder::put(cell, 0);
+            }
+        };
+        match memory.blocks.alloc_into(root, all, init) {
+            Ok(object) => Ok(Ref::new(self, root, object)),
+            Err(error) => {
+                self.empty.borrow_mut().push(root);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes the n-th embedded reference of an object refer to another one, or to nothing. Readers, and recovery, see
+    /// the old or the new one (section 5.4). One client at a time may write an object's references. An object that
+    /// refers to itself, also through others, is never freed.
+    pub fn set(&self, object: &Ref, n: u32, to: Option<&Ref>) -> Result<(), PoolError> {
+        self.check(object)?;
+        let count = self.embedded(object.object())?;
+        if u64::from(n) >= count {
+            return Err(PoolError::NoReference { index: n.into(), count });
+        }
+        self.set_cell(self.holder.memory.embedded(object.object(), n.into()), to)
+    }
+
+    /// Gets a counted reference to what the n-th embedded reference of an object refers to. Only for the client that
+    /// writes that reference: others use a [`Reader`].
+    pub fn get(&self, object: &Ref, n: u32) -> Result<Option<Ref<'_>>, PoolError> {
+        self.check(object)?;
+        let count = self.embedded(object.object())?;
+        if u64::from(n) >= count {
+            return Err(PoolError::NoReference { index: n.into(), count });
+        }
+        let cell = self.holder.memory.embedded(object.object(), n.into());
+        match own(self.holder.memory.cell(cell)?) {
+            0 => Ok(None),
+            other => self.attach(other),
+        }
+    }
+
+    /// Makes the n-th persistent root refer to an object, or to nothing: it outlives all clients (section 6.4). One
+    /// client at a time may write a persistent root.
+    pub fn set_persistent(&self, n: u64, to: Option<&Ref>) -> Result<(), PoolError> {
+        self.set_cell(self.persistent(n)?, to)
+    }
+
+    /// Another reference to the same object, which is counted by itself. One compare-and-swap.
+    pub fn share(&self, object: &Ref) -> Result<Ref<'_>, PoolError> {
+        self.check(object)?;
+        let shared = self.attach(object.object())?;
+        shared.ok_or_else(|| self.holder.damaged("a count", 0))
+    }
+
+    /// Begins to look at objects without counting them. Does not block.
+    pub fn read(&self) -> Reader<'_> {
+        Reader::new(self)
+    }
+
+    /// Frees the dying objects that readers kept, if they look at them no more. It also happens at every 64th release.
+    pub fn reclaim(&self) -> Result<(), PoolError> {
+        self.settled()?;
+        self.released.set(0);
+        self.holder.revisit()
+    }
+
+    /// Recovers the clients that are dead now: all that they hold is released (section 3.2). Others do not wait for it,
+    /// and it waits for nobody. It takes time in proportion to what each dead one held. `redo` is for what else the
+    /// user has in the pool. All that recover clients of a pool with counted objects do it by this.
+    pub fn recover(&self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        self.allocator.recover(&RefsRedo { refs: &self.as_refs(), user: redo })
+    }
+
+    /// Kills the process of a client that is believed to hang, and waits until it is dead, as
+    /// [`Client::fence`].
+    pub fn fence(&self, client: u16, patience: Duration) -> Result<bool, PoolError> {
+        self.allocator.fence(client, patience)
+    }
+
+    /// The identity, from 1 on.
+    pub fn id(&self) -> u16 {
+        self.allocator.id()
+    }
+
+    /// The client of the pool: for rings.
+    pub fn client(&self) -> &Client<'a> {
+        &self.allocator
+    }
+
+    pub(super) fn holder(&self) -> &Holder<'a, HeapMemory<'a>> {
+        &self.holder
+    }
+
+    pub(super) fn heap(&self) -> &'a Heap<'a> {
+        self.holder.memory.blocks.heap()
+    }
+
+    fn as_refs(&self) -> Refs<'a> {
+        Refs { heap: self.heap(), table: self.holder.table, persistent_at: self.persistent_at }
+    }
+
+    /// Errors leave steps open, and dying objects.
+    #[inline]
+    pub(super) fn settled(&self) -> Result<(), PoolError> {
+        let holding = self.holder.holding;
+        if own(&holding.step) == IDLE && own(&holding.dying) == 0 && own(&holding.current) == 0 {
+            return Ok(());
+        }
+        self.holder.settle()?;
+        self.holder.drain()
+    }
+
+    /// Where a persistent root is.
+    pub(super) fn persistent(&self, n: u64) -> Result<u64, PoolError> {
+        if n >= Refs::PERSISTENT {
+            return Err(PoolError::NoReference { index: n, count: Refs::PERSISTENT });
+        }
+        Ok(self.persistent_at + 8 * n)
+    }
+
+    /// How many embedded references an object has.
+    pub(super) fn embedded(&self, object: u64) -> Result<u64, PoolError> {
+        let word = self.holder.memory.header(object)?.word.value();
+        Ok(Count::from_bits(word).embedded())
+    }
+
+    /// The words of an object behind its references, as many as its block has.
+    pub(super) fn data(&self, object: u64) -> Result<&'a [AtomicU64], PoolError> {
+        let bytes = self.heap().block_bytes(object);
+        let bytes = bytes.ok_or(PoolError::NotABlock { offset: object })?;
+        let begin = self.holder.memory.embedded(0, self.embedded(object)?);
+        let words = bytes.saturating_sub(begin) / 8;
+        self.heap().pool().atomics(object + begin, words as usize)
+    }
+
+    /// An empty root.
+    #[inline]
+    pub(super) fn take_root(&self) -> Result<u64, PoolError> {
+        let mut empty = self.empty.borrow_mut();
+        if empty.is_empty() {
+            empty.extend(self.holder.add_page()?);
+        }
+        Ok(empty.pop().expect("a page has roots"))
+    }
+
+    /// The root is empty.
+    #[inline]
+    pub(super) fn give_root(&self, root: u64) {
+        self.empty.borrow_mut().push(root);
+    }
+
+    /// A new root for an object that another root, or a reader, keeps from being freed. `None`: it is dying.
+    pub(super) fn attach(&self, object: u64) -> Result<Option<Ref<'_>>, PoolError> {
+        self.settled()?;
+        let root = self.take_root()?;
+        let attached = self.holder.attach(object, root);
+        match attached {
+            Ok(true) => Ok(Some(Ref::new(self, root, object))),
+            Ok(false) => {
+                self.give_root(root);
+                Ok(None)
+            }
+            Err(error) => {
+                self.give_root(root);
+                Err(error)
+            }
+        }
+    }
+
+    /// Releases a root.
+    #[inline]
+    pub(super) fn release(&self, root: u64, object: u64) -> Result<(), PoolError> {
+        self.settled()?;
+        self.holder.release_root(root, object)?;
+        self.give_root(root);
+        self.count_release()
+    }
+
+    #[inline]
+    fn count_release(&self) -> Result<(), PoolError> {
+        if self.holder.has_kept() {
+            self.released.set(self.released.get() + 1);
+            if self.released.get() >= REVISIT {
+                self.released.set(0);
+                return self.holder.revisit();
+            }
+        }
+        Ok(())
+    }
+
+    fn set_cell(&self, at: u64, to: Option<&Ref>) -> Result<(), PoolError> {
+        self.settled()?;
+        let object = match to {
+            Some(to) => {
+                self.check(to)?;
+                to.object()
+            }
+            None => 0,
+        };
+        let old = own(self.holder.memory.cell(at)?);
+        let is_alive = match (old, object) {
+            _ if old == object => return Ok(()),
+            (0, _) => self.holder.attach(object, at)?,
+            (_, 0) => {
+                self.holder.release(at, old)?;
+                true
+            }
+            _ => self.holder.change(at, old, object)?,
+        };
+        if !is_alive {
+            return Err(self.holder.damaged("a count", 0));
+        }
+        self.holder.drain()?;
+        self.count_release()
+    }
+
+    /// A reference of another client, or of another pool, would be counted in the wrong place.
+    pub(super) fn check(&self, object: &Ref) -> Result<(), PoolError> {
+        if object.is_of(self) {
+            Ok(())
+        } else {
+            Err(PoolError::OtherClient { object: object.object() })
+        }
+    }
+}
+
+/// Embedded references of an object at most.
+const EMBEDDED_MAX: u32 = 1 << 28;
+
+impl Drop for RefClient<'_> {
+    fn drop(&mut self) {
+        if !is_dead() {
+            // If it fails, the next holder of the identity does it.
+            let _ = self.holder.reclaim();
+        }
+    }
+}
+
+/// Recovery of the layer, and of what its user has in the same pool.
+pub(super) struct RefsRedo<'a, R> {
+    pub refs: &'a Refs<'a>,
+    pub user: &'a R,
+}
+
+impl<R: Redo> Redo for RefsRedo<'_, R> {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        if target & OF_REFS == 0 {
+            return self.user.word(target);
+        }
+        let pool = self.refs.heap.pool();
+        pool.atomics(target & !OF_REFS, 1)?;
+        let header: &Header = &pool.segment().array(target & !OF_REFS, 1)?[0];
+        Ok(&header.word)
+    }
+
+    fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
+        if change.target & OF_REFS == 0 {
+            return self.user.redo(client, change, has_happened);
+        }
+        self.refs.holder(client).redo(change, has_happened)
+    }
+
+    fn reclaim(&self, client: u16) -> Result<(), PoolError> {
+        self.refs.holder(client).reclaim()?;
+        self.user.reclaim(client)
+    }
+}

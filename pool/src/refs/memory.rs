@@ -1,0 +1,39 @@
+//! The memory of counted objects: the heap of a pool.
+
+use super::header::{HEADER_BYTES, Header};
+use super::holder::Memory;
+use crate::PoolError;
+use crate::alloc::Blocks;
+use crate::sync::AtomicU64;
+
+/// A client's part of a heap, and the objects in it.
+#[derive(Clone, Copy)]
+pub(super) struct HeapMemory<'a> {
+    pub blocks: Blocks<'a>,
+}
+
+impl Memory for HeapMemory<'_> {
+    #[inline]
+    fn header(&self, object: u64) -> Result<&Header, PoolError> {
+        let pool = self.blocks.heap().pool();
+        if object < pool.data() {
+            return Err(PoolError::Range { offset: object, bytes: HEADER_BYTES });
+        }
+        Ok(&pool.segment().array(object, 1)?[0])
+    }
+
+    #[inline]
+    fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError> {
+        self.blocks.cell(at).ok_or(PoolError::Range { offset: at, bytes: 8 })
+    }
+
+    #[inline]
+    fn embedded(&self, object: u64, n: u64) -> u64 {
+        object + HEADER_BYTES + 8 * n
+    }
+
+    #[inline]
+    fn free_from(&self, cell: u64) -> Result<(), PoolError> {
+        self.blocks.free_from(cell).map(|_| ())
+    }
+}

@@ -1,0 +1,87 @@
+//! Looking at objects without counting them.
+
+use super::client::RefClient;
+use super::holder::Memory;
+use super::reference::Ref;
+use crate::PoolError;
+use crate::crash::is_dead;
+use crate::sync::AtomicU64;
+
+/// While it lives, no object is freed that is found through it (hazard eras, section 5.4). Objects that are made later
+/// than its last load, or died before it began, are freed all the same: so a reader that hangs keeps only what lived
+/// with it. Loading a reference is two loads; in a new era also one store and a fence.
+pub struct Reader<'c> {
+    client: &'c RefClient<'c>,
+}
+
+/// An object that a reader looks at. It may have lost its last reference meanwhile; its memory is whole.
+#[derive(Clone, Copy)]
+pub struct Peek<'r, 'c> {
+    reader: &'r Reader<'c>,
+    object: u64,
+}
+
+impl<'c> Reader<'c> {
+    pub(super) fn new(client: &'c RefClient<'_>) -> Reader<'c> {
+        if client.looking.get() == 0 {
+            client.holder().begin_looking();
+        }
+        client.looking.set(client.looking.get() + 1);
+        Reader { client }
+    }
+
+    /// Looks at an object that the client counts. The reference must be the same client's.
+    pub fn of<'r>(&'r self, object: &'r Ref) -> Result<Peek<'r, 'c>, PoolError> {
+        self.client.check(object)?;
+        Ok(Peek { reader: self, object: object.object() })
+    }
+
+    /// Looks at what a persistent root refers to. `None`: nothing.
+    pub fn persistent(&self, n: u64) -> Result<Option<Peek<'_, 'c>>, PoolError> {
+        self.load(self.client.persistent(n)?)
+    }
+
+    fn load(&self, cell: u64) -> Result<Option<Peek<'_, 'c>>, PoolError> {
+        let object = self.client.holder().look(cell)?;
+        Ok((object != 0).then_some(Peek { reader: self, object }))
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if is_dead() {
+            return;
+        }
+        self.client.looking.set(self.client.looking.get() - 1);
+        if self.client.looking.get() == 0 {
+            self.client.holder().end_looking();
+        }
+    }
+}
+
+impl<'r, 'c> Peek<'r, 'c> {
+    /// Where the object is.
+    pub fn object(&self) -> u64 {
+        self.object
+    }
+
+    /// Looks at what the n-th embedded reference refers to now. `None`: nothing.
+    pub fn follow(&self, n: u32) -> Result<Option<Peek<'r, 'c>>, PoolError> {
+        let client = self.reader.client;
+        let count = client.embedded(self.object)?;
+        if u64::from(n) >= count {
+            return Err(PoolError::NoReference { index: n.into(), count });
+        }
+        self.reader.load(client.holder().memory.embedded(self.object, n.into()))
+    }
+
+    /// The words of the object behind its references.
+    pub fn data(&self) -> Result<&'r [AtomicU64], PoolError> {
+        self.reader.client.data(self.object)
+    }
+
+    /// Counts the object. `None`: it has lost its last reference.
+    pub fn share(&self) -> Result<Option<Ref<'c>>, PoolError> {
+        self.reader.client.attach(self.object)
+    }
+}

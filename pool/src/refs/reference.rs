@@ -1,0 +1,100 @@
+//! A counted reference.
+
+use super::client::RefClient;
+use super::holder::{Memory, own, put};
+use super::roots::copies_at;
+use crate::PoolError;
+use crate::crash::is_dead;
+use crate::sync::AtomicU64;
+
+/// A counted reference to an object, of one client (*CXLRef*, section 3.1). It names a root in shared memory, which
+/// recovery releases. A copy (`clone`) changes no count that others see: only that of the root, without an atomic
+/// instruction (section 5.2). The last copy that is dropped releases the root.
+pub struct Ref<'c> {
+    client: &'c RefClient<'c>,
+    root: u64,
+    object: u64,
+}
+
+impl<'c> Ref<'c> {
+    /// The root was just filled.
+    #[inline]
+    pub(super) fn new(client: &'c RefClient<'_>, root: u64, object: u64) -> Ref<'c> {
+        Ref { client, root, object }
+    }
+
+    /// Where the object is: the same in all processes.
+    pub fn object(&self) -> u64 {
+        self.object
+    }
+
+    /// The words of the object behind its references: as many as were asked for, or more. Any client may change them,
+    /// at any time.
+    pub fn data(&self) -> Result<&[AtomicU64], PoolError> {
+        self.client.data(self.object)
+    }
+
+    /// How many embedded references the object has.
+    pub fn embedded(&self) -> Result<u64, PoolError> {
+        self.client.embedded(self.object)
+    }
+
+    /// Releases the reference, as dropping it does, and says what went wrong: then it is released later.
+    #[inline]
+    pub fn release(self) -> Result<(), PoolError> {
+        let this = std::mem::ManuallyDrop::new(self);
+        this.let_go()
+    }
+
+    pub(super) fn is_of(&self, client: &RefClient) -> bool {
+        std::ptr::eq(
+            std::ptr::from_ref(self.client).cast::<()>(),
+            std::ptr::from_ref(client).cast(),
+        )
+    }
+
+    /// Whether there is no copy.
+    pub(super) fn is_single(&self) -> bool {
+        self.copies().is_ok_and(|copies| own(copies) == 0)
+    }
+
+    /// The root and the object. The caller takes the reference over.
+    pub(super) fn into_root(self) -> (u64, u64) {
+        let this = std::mem::ManuallyDrop::new(self);
+        (this.root, this.object)
+    }
+
+    fn copies(&self) -> Result<&AtomicU64, PoolError> {
+        self.client.holder().memory.cell(copies_at(self.root))
+    }
+
+    #[inline]
+    fn let_go(&self) -> Result<(), PoolError> {
+        let copies = self.copies()?;
+        match own(copies) {
+            0 => self.client.release(self.root, self.object),
+            more => {
+                put(copies, more - 1);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Clone for Ref<'_> {
+    fn clone(&self) -> Self {
+        let copies = self.copies().expect("a root is in the pool");
+        put(copies, own(copies) + 1);
+        Ref { client: self.client, root: self.root, object: self.object }
+    }
+}
+
+impl Drop for Ref<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !is_dead() {
+            // If it fails, the step stays open, or the root is released when the client ends.
+            let _ = self.let_go();
+        }
+    }
+}

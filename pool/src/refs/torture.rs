@@ -1,0 +1,147 @@
+//! Processes that share objects, and are killed, at crash points and anywhere.
+//!
+//! The test starts itself again as clients ([`child`]), which make objects, refer to them, send them to each other, and
+//! look at those of others. After each round every count must be the number of its references, and no block is lost.
+
+use super::audit::audit;
+use super::client::{RefClient, Refs};
+use super::tests::{Actor, BYTES, CLIENTS, RESERVED, ring_words};
+use crate::alloc::Heap;
+use crate::crash::{Crash, Death, POINTS};
+use crate::pool::Pool;
+use crate::pool::torture::{Nothing, Process, Random, cpu_time, length_and_seed, started};
+use crate::recover::Recovered;
+use crate::segment::Backing;
+use crate::test_folder::Folder;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How many children have begun to work.
+const STARTED_AT: u64 = 13 << 10;
+const PATIENCE: Duration = Duration::from_secs(20);
+const CHILD: &str = "refs::torture::child";
+
+/// What a process does that another test started. By itself it passes.
+#[test]
+fn child() {
+    let Some((pool, role)) = started() else { return };
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let (mut random, start) = (Random(std::process::id().into()), Instant::now());
+    let side = match &*role {
+        "recover" => {
+            refs.join().unwrap().recover(&Nothing(&pool)).unwrap();
+            return;
+        }
+        "first" => 0,
+        _ => 1,
+    };
+    pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0].fetch_add(1, Ordering::AcqRel);
+    // Until it is killed. If that fails, it must not work for ever.
+    while start.elapsed() < PATIENCE {
+        let client = refs.join().unwrap();
+        let mut actor = Actor::new(&pool, &client, side);
+        for _ in 0..random.below(2000) {
+            actor.act(&mut random);
+        }
+        actor.stop_looking();
+        if random.below(4) == 0 {
+            client.recover(&Nothing(&pool)).unwrap();
+        }
+    }
+}
+
+fn pool(folder: &Folder) -> (PathBuf, Pool) {
+    let path = folder.path("pool");
+    let pool = Pool::create(&Backing::File { path: &path, bytes: BYTES }, CLIENTS).unwrap();
+    (path, pool)
+}
+
+fn start(path: &Path, role: &str, point: &'static str, hit: usize) -> Process {
+    Process::of_test(CHILD, path, role, Some((Crash { point, hit }, Death::Kill)))
+}
+
+fn recover(client: &RefClient, pool: &Pool) -> Recovered {
+    client.recover(&Nothing(pool)).unwrap()
+}
+
+/// A real process dies at each point as a client, and perhaps another one there as its recoverer.
+#[test]
+fn a_process_that_dies_at_any_point_is_recovered() {
+    let folder = Folder::new();
+    let (path, pool) = pool(&folder);
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let mut random = Random(1);
+    for point in POINTS.iter().filter(|point| point.starts_with("refs.")) {
+        println!("{point}");
+        start(&path, "first", point, 2).wait(Death::Kill);
+        let mut recoverer = start(&path, "recover", point, 1);
+        while !recoverer.has_ended() {
+            sleep(Duration::from_micros(200));
+        }
+        // It receives what the dead have sent.
+        let mut actor = Actor::new(&pool, &client, 1);
+        (0..200).for_each(|_| actor.act(&mut random));
+        recover(&client, &pool);
+        actor.stop_looking();
+        client.reclaim().unwrap();
+        audit(&refs, &ring_words(&pool)).unwrap_or_else(|wrong| panic!("{point}: {wrong}"));
+    }
+}
+
+/// `FARHEAP_POOL_SECONDS` and `FARHEAP_POOL_SEED` repeat a run, or make it longer.
+#[test]
+fn killed_processes_lose_no_object() {
+    let (seconds, seed) = length_and_seed();
+    let mut random = Random(seed);
+    let folder = Folder::new();
+    let (path, pool) = pool(&folder);
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let (mut kills, mut total) = (0, Recovered::default());
+    let [mut longest, mut recovery] = [Duration::ZERO; 2];
+    let started = &pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0];
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < end {
+        let mut children =
+            ["first", "second"].map(|role| Process::of_test(CHILD, &path, role, None));
+        while started.load(Ordering::Acquire) < kills + 2 && !children[0].has_ended() {
+            sleep(Duration::from_micros(100));
+        }
+        sleep(Duration::from_micros(random.below(3_000)));
+        let mut actor = Actor::new(&pool, &client, 2);
+        for mut child in children {
+            assert!(!child.has_ended(), "seed {seed}: a client ended by itself");
+            child.signal(libc::SIGKILL);
+            child.wait(Death::Kill);
+            kills += 1;
+            // The dead disturb nobody before they are recovered.
+            for _ in 0..random.below(200) {
+                let start = cpu_time();
+                actor.act(&mut random);
+                longest = longest.max(cpu_time() - start);
+            }
+            let start = cpu_time();
+            let done = recover(&client, &pool);
+            recovery = recovery.max(cpu_time() - start);
+            total.clients += done.clients;
+            total.changes += done.changes;
+        }
+        actor.stop_looking();
+        client.reclaim().unwrap();
+        audit(&refs, &ring_words(&pool)).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+    }
+    println!(
+        "{kills} kills, {total:?}, longest operation of the survivor {longest:?} of CPU time, longest recovery \
+         {recovery:?}"
+    );
+    assert!(total.clients > 0, "no process was killed at work");
+    drop(client);
+    let me = crate::identity::process::Process { pid: 1, birth: 1 };
+    super::tests::clear(&refs, me).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+}

@@ -1,0 +1,299 @@
+//! Counted objects of one process: what they promise, and what callers do wrong.
+
+use super::audit::audit;
+use super::client::Refs;
+use super::header::Count;
+use super::holder::Memory;
+use super::tests::{BYTES, CLIENTS, RESERVED, memory, ring, ring_words};
+use crate::PoolError;
+use crate::alloc::{Heap, used_blocks};
+use crate::flaw::Flaw;
+use crate::pool::torture::{Nothing, Random};
+use crate::recover::Recovered;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Blocks that are used.
+fn used(refs: &Refs) -> usize {
+    used_blocks(refs.heap()).unwrap().len()
+}
+
+#[test]
+fn objects_of_all_sizes_are_whole_and_freed() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let mut objects = Vec::new();
+    for (bytes, embedded) in
+        [(0, 0), (1, 0), (8, 1), (64, 3), (900, 0), (5000, 100), (70_000, 7), (3 << 20, 2)]
+    {
+        for _ in 0..2 {
+            let object = client.alloc(bytes, embedded).unwrap();
+            assert!(object.object().is_multiple_of(16));
+            let data = object.data().unwrap();
+            assert!(
+                data.len() as u64 * 8 >= bytes && object.embedded().unwrap() == embedded.into()
+            );
+            data.iter().for_each(|word| word.store(u64::MAX, Relaxed));
+            assert!((0..embedded).all(|n| client.get(&object, n).unwrap().is_none()));
+            objects.push(object);
+        }
+    }
+    let contents = audit(&refs, &[]).unwrap();
+    assert_eq!((contents.objects.len(), contents.kept.len()), (16, 0));
+    objects.into_iter().for_each(|object| object.release().unwrap());
+    assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+    drop(client);
+    assert_eq!(used(&refs), 0);
+}
+
+#[test]
+fn a_list_of_any_length_dies_with_its_first_reference() {
+    const LENGTH: u64 = 50_000;
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let mut first = client.alloc(8, 2).unwrap();
+    for n in 0..LENGTH {
+        let next = client.alloc(8, 2).unwrap();
+        client.set(&next, 0, Some(&first)).unwrap();
+        // The second reference to the same object.
+        client.set(&next, 1, Some(&first)).unwrap();
+        next.data().unwrap()[0].store(n, Relaxed);
+        first = next;
+    }
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len() as u64, LENGTH + 1);
+    let other = client.share(&first).unwrap();
+    drop(first);
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len() as u64, LENGTH + 1);
+    drop(other);
+    assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+}
+
+#[test]
+fn persistent_roots_outlive_all_clients() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    {
+        let client = refs.join().unwrap();
+        let (outer, inner) = (client.alloc(8, 1).unwrap(), client.alloc(8, 0).unwrap());
+        inner.data().unwrap()[0].store(77, Relaxed);
+        client.set(&outer, 0, Some(&inner)).unwrap();
+        client.set_persistent(63, Some(&outer)).unwrap();
+        // A handle that is forgotten is released with its client.
+        std::mem::forget(client.alloc(8, 0).unwrap());
+    }
+    assert_eq!(used(&refs), 2);
+    let client = refs.join().unwrap();
+    let inner = {
+        let reader = client.read();
+        let outer = reader.persistent(63).unwrap().unwrap();
+        assert!(reader.persistent(0).unwrap().is_none());
+        outer.follow(0).unwrap().unwrap().object()
+    };
+    client.set_persistent(63, None).unwrap();
+    drop(client);
+    assert_ne!(inner, 0);
+    assert_eq!(used(&refs), 0);
+}
+
+#[test]
+fn copies_change_no_count_that_others_see() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let object = client.alloc(8, 0).unwrap();
+    let count = |at: u64| {
+        let header = client.holder().memory.header(at).unwrap();
+        Count::from_bits(header.word.value()).count()
+    };
+    let at = object.object();
+    let (copy, shared) = (object.clone(), client.share(&object).unwrap());
+    assert_eq!(count(at), 2);
+    drop(object);
+    assert_eq!(count(at), 2);
+    drop(copy);
+    assert_eq!(count(at), 1);
+    drop(shared);
+    assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+}
+
+#[test]
+fn a_reader_keeps_what_lived_with_it_and_no_more() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [writer, looker] = [0; 2].map(|_| refs.join().unwrap());
+    let make = |value: u64| {
+        let object = writer.alloc(8, 0).unwrap();
+        object.data().unwrap()[0].store(value, Relaxed);
+        writer.set_persistent(0, Some(&object)).unwrap();
+        object.object()
+    };
+    make(1);
+    let reader = looker.read();
+    let peek = reader.persistent(0).unwrap().unwrap();
+    let second = make(2);
+    assert_eq!(peek.data().unwrap()[0].load(Relaxed), 1);
+    assert!(peek.share().unwrap().is_none(), "it has lost its last reference");
+    assert_eq!(audit(&refs, &[]).unwrap().kept.len(), 1);
+    // A new era: what is made from now on is not kept.
+    writer.reclaim().unwrap();
+    for value in 3..100 {
+        make(value);
+    }
+    let contents = audit(&refs, &[]).unwrap();
+    assert!(contents.kept.contains(&peek.object()) && contents.kept.len() == 2, "{contents:?}");
+    assert!(contents.kept.contains(&second), "it lived in the reader's era");
+    // In the new era the reader finds the last object, and counts it.
+    let found = reader.persistent(0).unwrap().unwrap();
+    let counted = found.share().unwrap().unwrap();
+    drop(reader);
+    writer.set_persistent(0, None).unwrap();
+    assert_eq!(counted.data().unwrap()[0].load(Relaxed), 99);
+    writer.reclaim().unwrap();
+    let contents = audit(&refs, &[]).unwrap();
+    assert!(contents.kept.is_empty() && contents.objects.len() == 1, "{contents:?}");
+}
+
+/// Whether an object stays while a client looks at it that does not count it.
+fn is_kept(flaw: Option<Flaw>) -> bool {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap().with_flaw(flaw);
+    let [writer, looker] = [0; 2].map(|_| refs.join().unwrap());
+    let object = writer.alloc(8, 0).unwrap();
+    writer.set_persistent(0, Some(&object)).unwrap();
+    let reader = looker.read();
+    let peek = reader.persistent(0).unwrap().unwrap();
+    drop(object);
+    writer.set_persistent(0, None).unwrap();
+    writer.reclaim().unwrap();
+    used_blocks(&heap).unwrap().contains(&peek.object())
+}
+
+#[test]
+fn an_object_that_is_freed_under_its_reader_is_found() {
+    assert!(is_kept(None) && !is_kept(Some(Flaw::NoHazard)));
+}
+
+#[test]
+fn references_are_sent_in_order_and_once() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [one, two] = [0; 2].map(|_| refs.join().unwrap());
+    let mut sender = one.sender(&ring(&pool, 0)).unwrap();
+    let mut receiver = two.receiver(&ring(&pool, 0)).unwrap();
+    assert!(two.sender(&ring(&pool, 0)).is_none());
+    let make = |value: u64| {
+        let object = one.alloc(8, 0).unwrap();
+        object.data().unwrap()[0].store(value, Relaxed);
+        object
+    };
+    assert!(receiver.receive().unwrap().is_none());
+    for value in 0..4 {
+        sender.send(make(value)).unwrap().ok().unwrap();
+    }
+    let Err(back) = sender.send(make(4)).unwrap() else { panic!("the ring is full") };
+    let first = receiver.receive().unwrap().unwrap();
+    assert_eq!(first.data().unwrap()[0].load(Relaxed), 0);
+    let copy = back.clone();
+    sender.send(back).unwrap().ok().unwrap();
+    drop(first);
+    for value in 1..=4 {
+        let object = receiver.receive().unwrap().unwrap();
+        assert_eq!(object.data().unwrap()[0].load(Relaxed), value);
+        assert_eq!(value == 4, object.object() == copy.object());
+    }
+    assert_eq!(audit(&refs, &ring_words(&pool)).unwrap().objects.len(), 1);
+    // What is no object is not received.
+    drop(receiver);
+    let mut producer = { one.sender(&ring(&pool, 1)) }.unwrap();
+    producer.send(make(5)).unwrap().ok().unwrap();
+    pool.atomics(ring_words(&pool)[4], 1).unwrap()[0].store(BYTES + 16, Relaxed);
+    let mut receiver = two.receiver(&ring(&pool, 1)).unwrap();
+    assert!(matches!(receiver.receive(), Err(PoolError::Range { .. })));
+}
+
+#[test]
+fn what_callers_do_wrong_is_an_error() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    for at in [pool.data() + 8, 0, pool.data() + RESERVED, u64::MAX - 63] {
+        assert!(matches!(Refs::new(&heap, at), Err(PoolError::Range { .. })), "{at:#x}");
+    }
+    assert!(Refs::bytes(CLIENTS) < RESERVED);
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [one, two] = [0; 2].map(|_| refs.join().unwrap());
+    let object = one.alloc(8, 2).unwrap();
+    let no_reference =
+        |end: Result<(), PoolError>| matches!(end, Err(PoolError::NoReference { .. }));
+    assert!(no_reference(one.set(&object, 2, None)));
+    assert!(no_reference(one.get(&object, 2).map(|_| ())));
+    assert!(no_reference(one.set_persistent(Refs::PERSISTENT, None)));
+    assert!(no_reference(one.read().persistent(Refs::PERSISTENT).map(|_| ())));
+    assert!(no_reference(one.read().of(&object).unwrap().follow(2).map(|_| ())));
+    assert!(no_reference(one.alloc(8, u32::MAX).map(|_| ())));
+    let other = |end: Result<(), PoolError>| matches!(end, Err(PoolError::OtherClient { .. }));
+    assert!(other(two.share(&object).map(|_| ())));
+    assert!(other(two.set(&object, 0, None)));
+    assert!(other(two.set_persistent(0, Some(&object))));
+    assert!(other(two.read().of(&object).map(|_| ())));
+    for bytes in [BYTES, u64::MAX, u64::MAX - 40] {
+        assert!(matches!(one.alloc(bytes, 0), Err(PoolError::NoMemory { .. })));
+    }
+    // A reference to itself is one more cell.
+    one.set(&object, 0, Some(&object)).unwrap();
+    one.set(&object, 0, None).unwrap();
+    // As many references as there can be.
+    let word = &one.holder().memory.header(object.object()).unwrap().word;
+    word.reset(Count::new(2, u32::MAX).bits());
+    assert!(matches!(one.share(&object), Err(PoolError::References { .. })));
+    word.reset(Count::new(2, 1).bits());
+    assert_eq!(one.recover(&Nothing(&pool)).unwrap(), Recovered::default());
+    assert!(!one.fence(5, std::time::Duration::ZERO).unwrap());
+}
+
+/// A count that is no count stops a release, and nothing else.
+#[test]
+fn a_damaged_count_is_an_error() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let object = client.alloc(8, 0).unwrap();
+    let shared = client.share(&object).unwrap();
+    let word = &client.holder().memory.header(object.object()).unwrap().word;
+    word.reset(Count::new(0, 0).bits());
+    assert!(matches!(object.release(), Err(PoolError::Damaged { .. })));
+    word.reset(Count::new(0, 2).bits());
+    drop(shared);
+    client.reclaim().unwrap();
+    assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+}
+
+/// Threads of one process as clients, and nobody dies.
+#[test]
+fn threads_share_objects() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    std::thread::scope(|scope| {
+        for side in 0..3 {
+            let (pool, refs) = (&pool, &refs);
+            scope.spawn(move || {
+                let client = refs.join().unwrap();
+                let mut random = Random(side);
+                let mut actor = super::tests::Actor::new(pool, &client, side);
+                (0..40_000).for_each(|_| actor.act(&mut random));
+                actor.stop_looking();
+            });
+        }
+    });
+    let contents = audit(&refs, &ring_words(&pool)).unwrap();
+    println!("{} objects at the end", contents.objects.len());
+}
