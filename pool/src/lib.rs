@@ -2,8 +2,9 @@
 //!
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
 //! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together,
-//! `alloc` hands out blocks of its data, a `ring` passes words from one client to another, and `refs` counts references
-//! to objects. The crate knows bytes and processes of one machine, no messages and no types.
+//! `alloc` hands out blocks of its data, a `ring` passes words from one client to another, `refs` counts references
+//! to objects; a `manager` recovers the dead in all of them. The crate knows bytes and processes of one machine, no
+//! messages and no types.
 //!
 //! ```text
 //!   0         4096
@@ -30,6 +31,8 @@ mod error;
 mod flaw;
 mod identity;
 #[cfg(not(loom))]
+mod manager;
+#[cfg(not(loom))]
 mod pool;
 mod recover;
 mod refs;
@@ -44,6 +47,8 @@ mod test_folder;
 pub use alloc::{Allocator, Fresh, Heap};
 pub use detect::{Change, Marked, Tag, Word};
 pub use error::PoolError;
+#[cfg(not(loom))]
+pub use manager::Manager;
 #[cfg(not(loom))]
 pub use pool::{Client, Done, Pool};
 pub use recover::{Recovered, Redo};

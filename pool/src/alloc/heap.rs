@@ -14,7 +14,7 @@ use crate::pool::{Client, Pool};
 use crate::recover::{Recovered, Redo};
 use crate::segment::{PAGE_BYTES, Shared};
 use std::ops::Deref;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The data of a pool as a heap, but for what its user keeps at the beginning. Any thread may use it.
 ///
@@ -171,14 +171,7 @@ impl<'a> Heap<'a> {
             return Err(short);
         }
         let small_count = first.slabs.min(count(medium_at - small_at, small));
-        let stamp = start << 8 | STRUCTURES;
-        let place = &pool.atomics(bytes, 1)?[0];
-        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        if let Err(found) = place.compare_exchange(0, stamp, success, failure)
-            && found != stamp
-        {
-            return Err(PoolError::Layout { found, supported: stamp });
-        }
+        stamp(pool, 0, start << 8 | STRUCTURES)?;
         let arenas = [
             first.arena(pool, small, small_at, small_count)?,
             second.arena(pool, medium, medium_at, medium_count)?,
@@ -199,6 +192,17 @@ impl<'a> Heap<'a> {
         Ok(Heap { pool, start, arenas, huge })
     }
 
+    /// The heap that others have made in the pool. `None`: there is none.
+    pub fn find(pool: &'a Pool) -> Result<Option<Heap<'a>>, PoolError> {
+        let found = stamps(pool)?[0].load(Ordering::Acquire);
+        if found == 0 {
+            return Ok(None);
+        }
+        // The stamp is compared with that of this program.
+        let reserved = (found >> 8).saturating_sub(pool.data());
+        Heap::new(pool, reserved).map(Some)
+    }
+
     /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last holder
     /// of the identity left something that cannot be finished.
     pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
@@ -215,6 +219,16 @@ impl<'a> Heap<'a> {
     /// The pool that the heap is in.
     pub fn pool(&self) -> &'a Pool {
         self.pool
+    }
+
+    /// Says where the layer above the heap is. An error if others have it elsewhere.
+    pub(crate) fn stamp_layer(&self, value: u64) -> Result<(), PoolError> {
+        stamp(self.pool, 1, value)
+    }
+
+    /// What that layer has said. 0: nothing.
+    pub(crate) fn layer(&self) -> Result<u64, PoolError> {
+        Ok(stamps(self.pool)?[1].load(Ordering::Acquire))
     }
 
     /// Where the user's part of the pool ends.
@@ -243,6 +257,20 @@ impl<'a> Heap<'a> {
 
     pub(super) fn huge(&self) -> &Huge<'a> {
         &self.huge
+    }
+}
+
+/// What says where the layers of a pool are: the first words of its last page.
+fn stamps(pool: &Pool) -> Result<&[AtomicU64], PoolError> {
+    pool.atomics(pool.segment().bytes() - PAGE_BYTES, 2)
+}
+
+/// Says where a layer is. An error if others have it elsewhere.
+fn stamp(pool: &Pool, layer: usize, value: u64) -> Result<(), PoolError> {
+    let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+    match stamps(pool)?[layer].compare_exchange(0, value, success, failure) {
+        Err(found) if found != value => Err(PoolError::Layout { found, supported: value }),
+        _ => Ok(()),
     }
 }
 

@@ -72,7 +72,7 @@ const OF_HEAP: u64 = 1 << 63;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use audit::used_blocks;
-#[cfg(all(test, not(loom)))]
+#[cfg(not(loom))]
 pub(crate) use heap::HeapRedo;
 
 #[cfg(test)]

@@ -112,6 +112,12 @@ impl Word {
         self.value.store(value, Ordering::Relaxed);
     }
 
+    /// Whether nobody has changed the word since it was new.
+    #[inline(always)]
+    pub(crate) fn is_new(&self) -> bool {
+        self.tag.load(Ordering::Acquire) == 0
+    }
+
     /// Writes a tag of nobody. For a client without which nobody changes the word any more, and nobody asks about the
     /// change that its tag names.
     pub(crate) fn stamp(&self, tag: Tag) {
@@ -165,6 +171,10 @@ impl Word {
 
     pub(crate) fn reset(&self, value: u64) {
         self.packed.store(value, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        self.load().tag == Tag::default()
     }
 
     pub(crate) fn stamp(&self, tag: Tag) {

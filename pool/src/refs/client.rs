@@ -54,6 +54,9 @@ const _: () = {
     assert!(HOLDINGS_AT.is_multiple_of(64) && HOLDING_BYTES.is_multiple_of(64));
 };
 
+/// A number of the structures' sizes.
+const STRUCTURES: u64 = HOLDING_BYTES >> 6;
+
 /// After how many releases a client looks again at the objects that readers kept.
 const REVISIT: u32 = 64;
 
@@ -67,7 +70,8 @@ impl<'a> Refs<'a> {
     }
 
     /// The layer over a heap, at an offset that is a multiple of 64 in the part of the pool that the user of the heap
-    /// has reserved. All processes name the same offset. An error if the part is too short.
+    /// has reserved. All processes name the same offset. An error if the part is too short,
+    /// or if others have the layer at another offset.
     pub fn new(heap: &'a Heap<'a>, at: u64) -> Result<Refs<'a>, PoolError> {
         let pool = heap.pool();
         let bytes = Refs::bytes(pool.clients());
@@ -86,7 +90,17 @@ impl<'a> Refs<'a> {
             #[cfg(test)]
             flaw: None,
         };
+        heap.stamp_layer(at << 8 | STRUCTURES)?;
         Ok(Refs { heap, table, persistent_at: at + PERSISTENT_AT })
+    }
+
+    /// The layer that others have made over the heap. `None`: there is none.
+    pub fn find(heap: &'a Heap<'a>) -> Result<Option<Refs<'a>>, PoolError> {
+        match heap.layer()? {
+            0 => Ok(None),
+            // The stamp is compared with that of this program.
+            found => Refs::new(heap, found >> 8).map(Some),
+        }
     }
 
     /// Leases an identity to the caller, and makes it a client of the layer. Does not block. An error if the last
@@ -144,10 +158,11 @@ impl<'a> RefClient<'a> {
     #[inline]
     pub fn alloc(&self, bytes: u64, embedded: u32) -> Result<Ref<'_>, PoolError> {
         self.settled()?;
-        let no_memory = PoolError::NoMemory { bytes };
         let all = bytes.checked_add(HEADER_BYTES + 8 * u64::from(embedded));
         // A multiple of 16 is aligned to 16 bytes.
-        let all = all.and_then(|all| all.checked_next_multiple_of(16)).ok_or(no_memory)?;
+        let Some(all) = all.and_then(|all| all.checked_next_multiple_of(16)) else {
+            return Err(PoolError::NoMemory { bytes });
+        };
         if embedded > EMBEDDED_MAX {
             return Err(PoolError::NoReference {
                 index: embedded.into(),
@@ -297,10 +312,14 @@ impl<'a> RefClient<'a> {
     /// An empty root.
     #[inline]
     pub(super) fn take_root(&self) -> Result<u64, PoolError> {
+        let root = self.empty.borrow_mut().pop();
+        if let Some(root) = root { Ok(root) } else { self.take_new_root() }
+    }
+
+    #[cold]
+    fn take_new_root(&self) -> Result<u64, PoolError> {
         let mut empty = self.empty.borrow_mut();
-        if empty.is_empty() {
-            empty.extend(self.holder.add_page()?);
-        }
+        empty.extend(self.holder.add_page()?);
         Ok(empty.pop().expect("a page has roots"))
     }
 
@@ -398,7 +417,7 @@ impl Drop for RefClient<'_> {
 }
 
 /// Recovery of the layer, and of what its user has in the same pool.
-pub(super) struct RefsRedo<'a, R> {
+pub(crate) struct RefsRedo<'a, R> {
     pub refs: &'a Refs<'a>,
     pub user: &'a R,
 }

@@ -1,6 +1,6 @@
 //! Objects without a reference: when they are freed, and what they refer to is released.
 
-use super::header::{Count, is_private};
+use super::header::Count;
 use super::holder::{Holder, Memory, own, put};
 use super::holding::{CURRENT_AT, HOLDING_BYTES};
 use crate::PoolError;
@@ -13,10 +13,14 @@ impl<M: Memory> Holder<'_, M> {
     /// Releases the reference of a root, and frees all objects that nothing refers to any more.
     #[inline]
     pub(super) fn release_root(&self, cell: u64, object: u64) -> Result<(), PoolError> {
-        let seen = self.memory.header(object)?.word.load();
-        if is_private(seen) && Count::from_bits(seen.value).embedded() == 0 {
+        if self.memory.header(object)?.is_simple() {
             return self.memory.free_from(cell);
         }
+        self.release_shared(cell, object)
+    }
+
+    #[cold]
+    fn release_shared(&self, cell: u64, object: u64) -> Result<(), PoolError> {
         self.release(cell, object)?;
         self.drain()
     }

@@ -45,6 +45,13 @@ impl Header {
         self.next.store(0, Ordering::Relaxed);
     }
 
+    /// Whether the object is private, and refers to nothing.
+    #[inline(always)]
+    pub(super) fn is_simple(&self) -> bool {
+        // Nobody else changes the word of a private object.
+        self.word.is_new() && self.word.value() == Count::new(0, 1).bits()
+    }
+
     /// In which era of the clock the object died. The caller has the last reference, and its change is acknowledged:
     /// nobody asks any more who changed the count.
     pub(super) fn retire(&self, era: u64) {

@@ -13,27 +13,32 @@ pub(super) struct HeapMemory<'a> {
 }
 
 impl Memory for HeapMemory<'_> {
-    #[inline]
+    #[inline(always)]
     fn header(&self, object: u64) -> Result<&Header, PoolError> {
         let pool = self.blocks.heap().pool();
         if object < pool.data() {
-            return Err(PoolError::Range { offset: object, bytes: HEADER_BYTES });
+            return Err(out_of_range(object, HEADER_BYTES));
         }
         Ok(&pool.segment().array(object, 1)?[0])
     }
 
-    #[inline]
+    #[inline(always)]
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError> {
-        self.blocks.cell(at).ok_or(PoolError::Range { offset: at, bytes: 8 })
+        self.blocks.cell(at).ok_or_else(|| out_of_range(at, 8))
     }
 
-    #[inline]
+    #[inline(always)]
     fn embedded(&self, object: u64, n: u64) -> u64 {
         object + HEADER_BYTES + 8 * n
     }
 
-    #[inline]
+    #[inline(always)]
     fn free_from(&self, cell: u64) -> Result<(), PoolError> {
         self.blocks.free_from(cell).map(|_| ())
     }
+}
+
+#[cold]
+fn out_of_range(offset: u64, bytes: u64) -> PoolError {
+    PoolError::Range { offset, bytes }
 }

@@ -64,6 +64,8 @@ mod roots;
 #[cfg(not(loom))]
 pub use channel::{RefReceiver, RefSender};
 #[cfg(not(loom))]
+pub(crate) use client::RefsRedo;
+#[cfg(not(loom))]
 pub use client::{RefClient, Refs};
 #[cfg(not(loom))]
 pub use reader::{Peek, Reader};
@@ -77,6 +79,6 @@ mod model;
 #[cfg(all(test, not(loom)))]
 mod tests;
 #[cfg(all(test, not(loom)))]
-mod torture;
+pub(crate) mod torture;
 #[cfg(all(test, not(loom)))]
 mod usage;

@@ -64,6 +64,7 @@ impl<'c> Ref<'c> {
         (this.root, this.object)
     }
 
+    #[inline(always)]
     fn copies(&self) -> Result<&AtomicU64, PoolError> {
         self.client.holder().memory.cell(copies_at(self.root))
     }

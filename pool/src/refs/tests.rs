@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(super) const BYTES: u64 = 128 << 20;
-pub(super) const RESERVED: u64 = 16 << 10;
-pub(super) const CLIENTS: usize = 5;
+pub(crate) const RESERVED: u64 = 16 << 10;
+pub(crate) const CLIENTS: usize = 5;
 const WORDS: usize = 4;
 /// Rings lie behind the layer.
 const RINGS_AT: u64 = 8 << 10;

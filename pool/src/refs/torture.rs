@@ -5,7 +5,8 @@
 
 use super::audit::audit;
 use super::client::{RefClient, Refs};
-use super::tests::{Actor, BYTES, CLIENTS, RESERVED, ring_words};
+use super::tests::{Actor, BYTES, ring_words};
+pub(crate) use super::tests::{CLIENTS, RESERVED};
 use crate::alloc::Heap;
 use crate::crash::{Crash, Death, POINTS};
 use crate::pool::Pool;
@@ -21,7 +22,46 @@ use std::time::{Duration, Instant};
 /// How many children have begun to work.
 const STARTED_AT: u64 = 13 << 10;
 const PATIENCE: Duration = Duration::from_secs(20);
-const CHILD: &str = "refs::torture::child";
+/// The test that clients run: as `first` and `second` until they are killed.
+pub(crate) const WORKER: &str = "refs::torture::child";
+
+/// How many workers have begun.
+pub(crate) fn work_has_begun(pool: &Pool) -> u64 {
+    pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0].load(Ordering::Acquire)
+}
+
+/// A client of another test, which lives.
+pub(crate) struct Survivor<'a> {
+    pool: &'a Pool,
+    heap: &'a Heap<'a>,
+}
+
+impl<'a> Survivor<'a> {
+    pub(crate) fn new(pool: &'a Pool, heap: &'a Heap<'a>) -> Survivor<'a> {
+        Survivor { pool, heap }
+    }
+
+    /// Random operations. Returns the time of the longest one.
+    pub(crate) fn act(&self, random: &mut Random, count: u64, clock: fn() -> Duration) -> Duration {
+        let refs = Refs::new(self.heap, self.pool.data()).unwrap();
+        let client = refs.join().unwrap();
+        let mut actor = Actor::new(self.pool, &client, 2);
+        let mut longest = Duration::ZERO;
+        for _ in 0..random.below(count) {
+            let start = clock();
+            actor.act(random);
+            longest = longest.max(clock() - start);
+        }
+        actor.stop_looking();
+        longest
+    }
+
+    /// Nobody is at work, and all are recovered.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let refs = Refs::new(self.heap, self.pool.data()).map_err(|error| error.to_string())?;
+        audit(&refs, &ring_words(self.pool)).map(|_| ())
+    }
+}
 
 /// What a process does that another test started. By itself it passes.
 #[test]
@@ -33,6 +73,12 @@ fn child() {
     let side = match &*role {
         "recover" => {
             refs.join().unwrap().recover(&Nothing(&pool)).unwrap();
+            return;
+        }
+        "step" => {
+            let client = refs.join().unwrap();
+            let object = client.alloc(8, 1).unwrap();
+            drop(client.share(&object).unwrap());
             return;
         }
         "first" => 0,
@@ -60,7 +106,7 @@ fn pool(folder: &Folder) -> (PathBuf, Pool) {
 }
 
 fn start(path: &Path, role: &str, point: &'static str, hit: usize) -> Process {
-    Process::of_test(CHILD, path, role, Some((Crash { point, hit }, Death::Kill)))
+    Process::of_test(WORKER, path, role, Some((Crash { point, hit }, Death::Kill)))
 }
 
 fn recover(client: &RefClient, pool: &Pool) -> Recovered {
@@ -93,6 +139,28 @@ fn a_process_that_dies_at_any_point_is_recovered() {
     }
 }
 
+/// A process that hangs keeps what it has, until it is killed.
+#[test]
+fn a_stopped_process_is_recovered_only_after_it_was_fenced() {
+    for point in ["refs.attached", "refs.release_begun", "refs.cleared", "detect.exchanged"] {
+        let folder = Folder::new();
+        let (path, pool) = pool(&folder);
+        let heap = Heap::new(&pool, RESERVED).unwrap();
+        let refs = Refs::new(&heap, pool.data()).unwrap();
+        let client = refs.join().unwrap();
+        let hit = if point == "detect.exchanged" { 3 } else { 1 };
+        let crash = Some((Crash { point, hit }, Death::Stop));
+        let mut stopped = Process::of_test(WORKER, &path, "step", crash);
+        stopped.wait(Death::Stop);
+        assert_eq!(recover(&client, &pool), Recovered::default(), "{point}");
+        assert!(client.fence(2, PATIENCE).unwrap());
+        assert_eq!(recover(&client, &pool).clients, 1, "{point}");
+        let contents = audit(&refs, &ring_words(&pool)).unwrap();
+        assert!(contents.objects.is_empty(), "{point}: {contents:?}");
+        stopped.wait(Death::Kill);
+    }
+}
+
 /// `FARHEAP_POOL_SECONDS` and `FARHEAP_POOL_SEED` repeat a run, or make it longer.
 #[test]
 fn killed_processes_lose_no_object() {
@@ -109,7 +177,7 @@ fn killed_processes_lose_no_object() {
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
         let mut children =
-            ["first", "second"].map(|role| Process::of_test(CHILD, &path, role, None));
+            ["first", "second"].map(|role| Process::of_test(WORKER, &path, role, None));
         while started.load(Ordering::Acquire) < kills + 2 && !children[0].has_ended() {
             sleep(Duration::from_micros(100));
         }

@@ -226,8 +226,10 @@ fn what_callers_do_wrong_is_an_error() {
     for at in [pool.data() + 8, 0, pool.data() + RESERVED, u64::MAX - 63] {
         assert!(matches!(Refs::new(&heap, at), Err(PoolError::Range { .. })), "{at:#x}");
     }
-    assert!(Refs::bytes(CLIENTS) < RESERVED);
+    assert!(Refs::bytes(CLIENTS) < RESERVED && Refs::find(&heap).unwrap().is_none());
     let refs = Refs::new(&heap, pool.data()).unwrap();
+    assert!(Refs::find(&heap).unwrap().is_some());
+    assert!(matches!(Refs::new(&heap, pool.data() + 64), Err(PoolError::Layout { .. })));
     let [one, two] = [0; 2].map(|_| refs.join().unwrap());
     let object = one.alloc(8, 2).unwrap();
     let no_reference =

@@ -124,12 +124,13 @@ impl Segment {
     }
 
     /// `count` values that lie at `offset` bytes.
+    #[inline]
     pub(crate) fn array<T: Shared>(&self, offset: u64, count: usize) -> Result<&[T], PoolError> {
         let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
-        let bytes = bytes.ok_or(PoolError::Range { offset, bytes: u64::MAX })?;
-        let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
-        if end.is_none() || !offset.is_multiple_of(align_of::<T>() as u64) {
-            return Err(PoolError::Range { offset, bytes });
+        let end = bytes.and_then(|bytes| offset.checked_add(bytes));
+        let is_inside = end.is_some_and(|end| end <= self.bytes);
+        if !is_inside || !offset.is_multiple_of(align_of::<T>() as u64) {
+            return Err(PoolError::Range { offset, bytes: bytes.unwrap_or(u64::MAX) });
         }
         // SAFETY: the range is inside of the mapping, which lives as long as `self`, and is aligned, as the mapping
         // begins at a page. `Shared` promises that any bytes are a value, and that all access is atomic.
