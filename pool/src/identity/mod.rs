@@ -134,6 +134,15 @@ impl<'a> ClientTable<'a> {
         }
     }
 
+    /// Leases this identity to the process. `None`: it is not free, or the claim was revoked.
+    #[cfg(not(loom))]
+    pub(crate) fn claim_at(&self, id: ClientId, me: Process) -> Option<Held> {
+        match self.claim_one(id, me) {
+            Claim::Held(held) => Some(held),
+            Claim::Revoked | Claim::Taken => None,
+        }
+    }
+
     fn claim_one(&self, id: ClientId, me: Process) -> Claim {
         let slot = &self.slots[usize::from(id)];
         let free = slot.look();

@@ -33,7 +33,9 @@ impl<'a> Manager<'a> {
             None => self.client.recover(&HeapRedo { heap: &heap, user: &user }),
             Some(refs) => {
                 let user = RefsRedo { refs: &refs, user: &user };
-                self.client.recover(&HeapRedo { heap: &heap, user: &user })
+                let done = self.client.recover(&HeapRedo { heap: &heap, user: &user })?;
+                refs.sweep()?;
+                Ok(done)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A manager in one process.
 
 use super::*;
+use crate::alloc::used_blocks;
 use crate::detect::Marked;
 use crate::segment::Backing;
 use std::mem::ManuallyDrop;
@@ -43,4 +44,27 @@ fn a_change_of_another_program_is_left_to_it() {
     let refused = Others(&pool).redo(client.id(), &change, true);
     assert!(matches!(refused, Err(PoolError::Unfinished { client: 1 })));
     assert_eq!(Others(&pool).word(pool.data()).unwrap().value(), 1);
+}
+
+/// What a reader kept from a client that has left is freed when the reader has ended.
+#[test]
+fn what_readers_kept_is_freed_after_its_client_has_left() {
+    let pool = Pool::create(&Backing::Memory { bytes: BYTES }, 4).unwrap();
+    let manager = Manager::new(&pool).unwrap();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [reading, writing] = [0; 2].map(|_| refs.join().unwrap());
+    let object = writing.alloc(8, 0).unwrap();
+    writing.set_persistent(0, Some(&object)).unwrap();
+    drop(object);
+    let reader = reading.read();
+    let peek = reader.persistent(0).unwrap().unwrap().object();
+    writing.set_persistent(0, None).unwrap();
+    drop(writing);
+    let is_used = || used_blocks(&heap).unwrap().contains(&peek);
+    manager.pass().unwrap();
+    assert!(is_used());
+    drop(reader);
+    manager.pass().unwrap();
+    assert!(!is_used());
 }

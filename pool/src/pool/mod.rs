@@ -113,6 +113,12 @@ impl Pool {
         Ok(Client { pool: self, held, one_thread: PhantomData })
     }
 
+    /// Leases this identity to the caller. `None`: it is not free.
+    pub(crate) fn join_at(&self, id: u16) -> Result<Option<Client<'_>>, PoolError> {
+        let held = self.table().claim_at(id, self.kernel.own()?);
+        Ok(held.map(|held| Client { pool: self, held, one_thread: PhantomData }))
+    }
+
     /// The memory.
     pub fn segment(&self) -> &Segment {
         &self.segment

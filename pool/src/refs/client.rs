@@ -12,7 +12,7 @@ use crate::crash::is_dead;
 use crate::detect::{Change, Word};
 use crate::pool::Client;
 use crate::recover::{Recovered, Redo};
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, Ordering};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ pub struct RefClient<'a> {
     persistent_at: u64,
     /// Empty roots of the client's pages.
     empty: RefCell<Vec<u64>>,
-    /// How many objects it has released since it looked at those that readers kept.
-    released: Cell<u32>,
+    /// After how many releases it looks again at the objects that readers kept.
+    until_revisit: Cell<u64>,
     /// How many readers it has now.
     pub(super) looking: Cell<u32>,
     allocator: Allocator<'a>,
@@ -57,8 +57,8 @@ const _: () = {
 /// A number of the structures' sizes.
 const STRUCTURES: u64 = HOLDING_BYTES >> 6;
 
-/// After how many releases a client looks again at the objects that readers kept.
-const REVISIT: u32 = 64;
+/// After how many releases, at least, a client looks again at the objects that readers kept.
+const REVISIT: u64 = 64;
 
 impl<'a> Refs<'a> {
     /// How many persistent roots there are.
@@ -118,10 +118,24 @@ impl<'a> Refs<'a> {
             holder,
             persistent_at: self.persistent_at,
             empty: RefCell::default(),
-            released: Cell::new(0),
+            until_revisit: Cell::new(REVISIT),
             looking: Cell::new(0),
             allocator,
         })
+    }
+
+    /// Frees what readers kept from the last holders of identities that are free now. Does not block. For those that
+    /// have an identity themselves.
+    pub(crate) fn sweep(&'a self) -> Result<(), PoolError> {
+        for (id, holding) in self.table.holdings.iter().enumerate().skip(1) {
+            if holding.kept.load(Ordering::Relaxed) != 0
+                && let Some(client) = self.heap.pool().join_at(id as u16)?
+            {
+                // Joining does it.
+                drop(self.client(client)?);
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn holder(&'a self, id: u16) -> Holder<'a, HeapMemory<'a>> {
@@ -179,7 +193,11 @@ impl<'a> RefClient<'a> {
                 super::holder::put(cell, 0);
             }
         };
-        match memory.blocks.alloc_into(root, all, init) {
+        let mut made = memory.blocks.alloc_into(root, all, init);
+        if made.is_err() && self.holder.has_kept() {
+            made = self.revisit().and_then(|()| memory.blocks.alloc_into(root, all, init));
+        }
+        match made {
             Ok(object) => Ok(Ref::new(self, root, object)),
             Err(error) => {
                 self.empty.borrow_mut().push(root);
@@ -189,8 +207,8 @@ impl<'a> RefClient<'a> {
     }
 
     /// Makes the n-th embedded reference of an object refer to another one, or to nothing. Readers, and recovery, see
-    /// the old or the new one (section 5.4). One client at a time may write an object's references. An object that
-    /// refers to itself, also through others, is never freed.
+    /// the old or the new one (section 5.4). One client at a time may write an object's references; after its death,
+    /// another one may once it was recovered. An object that refers to itself, also through others, is never freed.
     pub fn set(&self, object: &Ref, n: u32, to: Option<&Ref>) -> Result<(), PoolError> {
         self.check(object)?;
         let count = self.embedded(object.object())?;
@@ -216,7 +234,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// Makes the n-th persistent root refer to an object, or to nothing: it outlives all clients (section 6.4). One
-    /// client at a time may write a persistent root.
+    /// client at a time may write a persistent root, as for [`RefClient::set`].
     pub fn set_persistent(&self, n: u64, to: Option<&Ref>) -> Result<(), PoolError> {
         self.set_cell(self.persistent(n)?, to)
     }
@@ -233,11 +251,11 @@ impl<'a> RefClient<'a> {
         Reader::new(self)
     }
 
-    /// Frees the dying objects that readers kept, if they look at them no more. It also happens at every 64th release.
+    /// Frees the dying objects that readers kept, if they look at them no more. It also happens by itself, after
+    /// some releases.
     pub fn reclaim(&self) -> Result<(), PoolError> {
         self.settled()?;
-        self.released.set(0);
-        self.holder.revisit()
+        self.revisit()
     }
 
     /// Recovers the clients that are dead now: all that they hold is released (section 3.2). Others do not wait for it,
@@ -358,13 +376,23 @@ impl<'a> RefClient<'a> {
 
     #[inline]
     fn count_release(&self) -> Result<(), PoolError> {
-        if self.holder.has_kept() {
-            self.released.set(self.released.get() + 1);
-            if self.released.get() >= REVISIT {
-                self.released.set(0);
-                return self.holder.revisit();
+        if !self.holder.has_kept() {
+            return Ok(());
+        }
+        match self.until_revisit.get() {
+            0 | 1 => self.revisit(),
+            more => {
+                self.until_revisit.set(more - 1);
+                Ok(())
             }
         }
+    }
+
+    /// A look takes time in proportion to what is kept: there are as many releases between two of them.
+    #[cold]
+    fn revisit(&self) -> Result<(), PoolError> {
+        let kept = self.holder.revisit()?;
+        self.until_revisit.set(kept.max(REVISIT));
         Ok(())
     }
 

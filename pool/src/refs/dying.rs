@@ -44,7 +44,8 @@ impl<M: Memory> Holder<'_, M> {
     }
 
     /// Looks again at the objects that readers kept. A new era begins: readers that come later keep none of them.
-    pub(super) fn revisit(&self) -> Result<(), PoolError> {
+    /// Returns how many are still kept.
+    pub(super) fn revisit(&self) -> Result<u64, PoolError> {
         self.drain()?;
         if self.has_kept() {
             self.table.clock.fetch_add(1, Ordering::AcqRel);
@@ -54,7 +55,12 @@ impl<M: Memory> Holder<'_, M> {
             crash_point!("refs.unkept");
             self.drain()?;
         }
-        Ok(())
+        let (mut kept, mut count) = (own(&self.holding.kept), 0);
+        while kept != 0 {
+            kept = own(&self.memory.header(kept)?.next);
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Makes the first dying object the current one. `None`: there is none.

@@ -261,7 +261,7 @@ impl Redo for World {
                 holder.release_root(root(0, n), object)?;
             }
         }
-        holder.revisit()
+        holder.revisit().map(|_| ())
     }
 }
 
@@ -388,7 +388,7 @@ fn looks(flaw: Option<Flaw>) {
         last.holder().drain().unwrap();
         reader.join().unwrap();
         other.join().unwrap();
-        (1..=USERS as u16).for_each(|id| world.holder(id).revisit().unwrap());
+        (1..=USERS as u16).for_each(|id| _ = world.holder(id).revisit().unwrap());
         world.check();
     });
 }

@@ -96,7 +96,7 @@ impl Holder<'_, HeapMemory<'_>> {
         // What it looked at itself may be freed.
         self.unlist_reader();
         self.release_all()?;
-        self.revisit()
+        self.revisit().map(|_| ())
     }
 
     fn pages_at(&self) -> u64 {
