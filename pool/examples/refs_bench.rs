@@ -9,13 +9,17 @@
 //! * `send`: one process makes objects of 64 bytes and sends them, another one receives and releases them.
 //! * `call`: one process sends a message by reference, which has a function's number, an embedded reference to the
 //!   argument and one to the result; another one reads the argument, writes the result, and sends the message back.
-//!   Both ends spin. An operation is a round trip. Time of both is that of the clock on the wall.
+//!   An operation is a round trip. In both, time is that of the clock on the wall, and a waiting side spins before
+//!   it yields.
 //! * `recovery`: a process makes a million objects and is killed; another client releases them.
 //!
 //! With a name, only the rows that begin with it are measured. Each figure is the best of five runs. A process is a
 //! child that runs this program again; it opens the pool in the file that its parent made.
 
-use pool::{Backing, Change, Heap, Pool, PoolError, Redo, RefClient, Refs, Ring, Word};
+use pool::{
+    Backing, Change, Heap, Message, Pool, PoolError, Redo, Ref, RefClient, RefReceiver, Refs, Ring,
+    Word,
+};
 use std::env;
 use std::hint::spin_loop;
 use std::path::{Path, PathBuf};
@@ -257,9 +261,10 @@ fn send(client: &RefClient, pool: &Pool, end: &AtomicU64) -> u64 {
         let mut object = client.alloc(BYTES, 0).expect("memory");
         object.data().expect("an object")[0]
             .store(if is_over { LAST } else { 1 }, Ordering::Relaxed);
+        let mut pause = Pause::new();
         while let Err(back) = sender.send(object).expect("a ring") {
             object = back;
-            pause();
+            pause.turn();
         }
     }
     0
@@ -269,10 +274,7 @@ fn receive(client: &RefClient, pool: &Pool) -> u64 {
     let mut receiver = client.receiver(&ring(pool, 0)).expect("it is the only receiver");
     let mut operations = 0;
     loop {
-        let Some(object) = receiver.receive().expect("a ring") else {
-            pause();
-            continue;
-        };
+        let object = wait(&mut receiver);
         if object.data().expect("an object")[0].load(Ordering::Relaxed) == LAST {
             return operations;
         }
@@ -280,30 +282,22 @@ fn receive(client: &RefClient, pool: &Pool) -> u64 {
     }
 }
 
-/// A message has the function's number in its data, and refers to an argument and a result.
 fn call(client: &RefClient, pool: &Pool, end: &AtomicU64) -> u64 {
     let mut sender = client.sender(&ring(pool, 0)).expect("it is the only sender");
     let mut receiver = client.receiver(&ring(pool, 1)).expect("it is the only receiver");
     let [argument, result] = [0; 2].map(|_| client.alloc(BYTES, 0).expect("memory"));
-    let mut message = client.alloc(8, 2).expect("memory");
-    client.set(&message, 0, Some(&argument)).expect("it is empty");
-    client.set(&message, 1, Some(&result)).expect("it is empty");
+    let mut message = client.message(0, &[&argument], &result).expect("memory");
     let mut operations = 0;
     loop {
         let is_over = end.load(Ordering::Relaxed) != 0;
         let function = if is_over { LAST } else { 1 };
-        message.data().expect("an object")[0].store(function, Ordering::Relaxed);
+        message.set_function(function).expect("an object");
         argument.data().expect("an object")[0].store(operations, Ordering::Relaxed);
-        assert!(sender.send(message).expect("a ring").is_ok(), "the ring has room");
+        assert!(sender.send(message.into_ref()).expect("a ring").is_ok(), "the ring has room");
         if is_over {
             return operations;
         }
-        message = loop {
-            match receiver.receive().expect("a ring") {
-                Some(message) => break message,
-                None => pause(),
-            }
-        };
+        message = Message::of(wait(&mut receiver)).expect("a message");
         let found = result.data().expect("an object")[0].load(Ordering::Relaxed);
         assert_eq!(found, operations + 1);
         operations += 1;
@@ -313,28 +307,41 @@ fn call(client: &RefClient, pool: &Pool, end: &AtomicU64) -> u64 {
 fn serve(client: &RefClient, pool: &Pool) -> u64 {
     let mut receiver = client.receiver(&ring(pool, 0)).expect("it is the only receiver");
     let mut sender = client.sender(&ring(pool, 1)).expect("it is the only sender");
-    let reader = client.read();
     loop {
-        let Some(message) = receiver.receive().expect("a ring") else {
-            pause();
-            continue;
-        };
-        if message.data().expect("an object")[0].load(Ordering::Relaxed) == LAST {
+        let message = Message::of(wait(&mut receiver)).expect("a message");
+        if message.function().expect("an object") == LAST {
             return 0;
         }
-        let of = reader.of(&message).expect("an object");
-        let [argument, result] = [0, 1].map(|n| {
-            let object = of.follow(n).expect("a reference").expect("an object");
-            &object.data().expect("an object")[0]
-        });
-        result.store(argument.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        assert!(sender.send(message).expect("a ring").is_ok(), "the ring has room");
+        let argument = message.argument(0).expect("an argument")[0].load(Ordering::Relaxed);
+        message.result().expect("a result")[0].store(argument + 1, Ordering::Relaxed);
+        assert!(sender.send(message.into_ref()).expect("a ring").is_ok(), "the ring has room");
     }
 }
 
-/// Another process may need the CPU.
-fn pause() {
-    spin_loop();
+fn wait<'c>(receiver: &mut RefReceiver<'c>) -> Ref<'c> {
+    let mut pause = Pause::new();
+    loop {
+        match receiver.receive().expect("a ring") {
+            Some(object) => return object,
+            None => pause.turn(),
+        }
+    }
+}
+
+/// The other side may need this CPU: a wait that takes long gives it up.
+struct Pause {
+    turns: u32,
+}
+
+impl Pause {
+    fn new() -> Pause {
+        Pause { turns: 0 }
+    }
+
+    fn turn(&mut self) {
+        self.turns += 1;
+        if self.turns.is_multiple_of(2_000) { thread::yield_now() } else { spin_loop() }
+    }
 }
 
 fn mimalloc(threads: usize, time: Duration) -> f64 {

@@ -53,7 +53,7 @@ pub use manager::Manager;
 pub use pool::{Client, Done, Pool};
 pub use recover::{Recovered, Redo};
 #[cfg(not(loom))]
-pub use refs::{Peek, Reader, Ref, RefClient, RefReceiver, RefSender, Refs};
+pub use refs::{Message, Peek, Reader, Ref, RefClient, RefReceiver, RefSender, Refs};
 #[cfg(not(loom))]
 pub use ring::{Consumer, Producer, Ring};
 #[cfg(not(loom))]

@@ -55,6 +55,8 @@ mod client;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
+mod message;
+#[cfg(not(loom))]
 mod reader;
 #[cfg(not(loom))]
 mod reference;
@@ -67,6 +69,8 @@ pub use channel::{RefReceiver, RefSender};
 pub(crate) use client::RefsRedo;
 #[cfg(not(loom))]
 pub use client::{RefClient, Refs};
+#[cfg(not(loom))]
+pub use message::Message;
 #[cfg(not(loom))]
 pub use reader::{Peek, Reader};
 #[cfg(not(loom))]

@@ -30,10 +30,10 @@ pub(super) fn copies_at(root: u64) -> u64 {
     root + 8
 }
 
-/// The roots of a page, from the last to the first.
-pub(super) fn roots_of(page: u64) -> impl Iterator<Item = u64> {
+/// The roots of a page.
+pub(super) fn roots_of(page: u64) -> impl DoubleEndedIterator<Item = u64> {
     let count = (PAGE_BYTES - FIRST_AT) / ROOT_BYTES;
-    (0..count).rev().map(move |n| page + FIRST_AT + n * ROOT_BYTES)
+    (0..count).map(move |n| page + FIRST_AT + n * ROOT_BYTES)
 }
 
 impl Holder<'_, HeapMemory<'_>> {
@@ -48,7 +48,8 @@ impl Holder<'_, HeapMemory<'_>> {
                 word.store(if at == page { rest } else { 0 }, Ordering::Relaxed);
             }
         })?;
-        Ok(roots_of(page))
+        // Taken from the last on.
+        Ok(roots_of(page).rev())
     }
 
     /// Releases all roots, frees what dies by it, and frees the pages. May be repeated. Takes time in proportion to the

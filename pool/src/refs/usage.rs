@@ -5,11 +5,11 @@ use super::client::Refs;
 use super::header::Count;
 use super::holder::Memory;
 use super::tests::{BYTES, CLIENTS, RESERVED, memory, ring, ring_words};
-use crate::PoolError;
 use crate::alloc::{Heap, used_blocks};
 use crate::flaw::Flaw;
 use crate::pool::torture::{Nothing, Random};
 use crate::recover::Recovered;
+use crate::{Message, PoolError};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Blocks that are used.
@@ -217,6 +217,43 @@ fn references_are_sent_in_order_and_once() {
     pool.atomics(ring_words(&pool)[4], 1).unwrap()[0].store(BYTES + 16, Relaxed);
     let mut receiver = two.receiver(&ring(&pool, 1)).unwrap();
     assert!(matches!(receiver.receive(), Err(PoolError::Range { .. })));
+}
+
+#[test]
+fn a_call_copies_nothing() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [caller, server] = [0; 2].map(|_| refs.join().unwrap());
+    let mut to_server = caller.sender(&ring(&pool, 0)).unwrap();
+    let mut from_server = caller.receiver(&ring(&pool, 1)).unwrap();
+    let [one, two, result] = [20, 22, 0].map(|value| {
+        let object = caller.alloc(8, 0).unwrap();
+        object.data().unwrap()[0].store(value, Relaxed);
+        object
+    });
+    let message = caller.message(7, &[&one, &two], &result).unwrap();
+    drop((one, two));
+    to_server.send(message.into_ref()).unwrap().ok().unwrap();
+    {
+        let mut calls = server.receiver(&ring(&pool, 0)).unwrap();
+        let message = Message::of(calls.receive().unwrap().unwrap()).unwrap();
+        assert_eq!((message.function().unwrap(), message.arguments().unwrap()), (7, 2));
+        let value = |n| message.argument(n).unwrap()[0].load(Relaxed);
+        message.result().unwrap()[0].store(value(0) + value(1), Relaxed);
+        assert!(matches!(message.argument(2), Err(PoolError::NoReference { .. })));
+        let mut answers = server.sender(&ring(&pool, 1)).unwrap();
+        answers.send(message.into_ref()).unwrap().ok().unwrap();
+    }
+    let answer = from_server.receive().unwrap().unwrap();
+    assert_eq!(result.data().unwrap()[0].load(Relaxed), 42);
+    assert_eq!(audit(&refs, &ring_words(&pool)).unwrap().objects.len(), 4);
+    drop(answer);
+    assert_eq!(audit(&refs, &ring_words(&pool)).unwrap().objects.len(), 1);
+    // No message: it refers to nothing, or its reference is empty.
+    assert!(matches!(Message::of(result), Err(PoolError::NoReference { .. })));
+    let empty = Message::of(caller.alloc(8, 1).unwrap()).unwrap();
+    assert!(matches!(empty.result(), Err(PoolError::NoReference { .. })));
 }
 
 #[test]
