@@ -9,7 +9,8 @@ use crate::sync::AtomicU64;
 
 /// While it lives, no object is freed that is found through it (hazard eras, section 5.4). Objects that are made later
 /// than its last load, or died before it began, are freed all the same: so a reader that hangs keeps only what lived
-/// with it. Loading a reference is two loads; in a new era also one store and a fence.
+/// with it. One that loads for a long time keeps all that dies meanwhile: it should end soon. Loading a reference is
+/// two loads; in a new era also one store and a fence.
 pub struct Reader<'c> {
     client: &'c RefClient<'c>,
 }

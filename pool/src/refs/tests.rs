@@ -411,6 +411,35 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     }
 }
 
+/// How many points the recovery of a client passes that died with three objects, beside one that has this many.
+fn recovery_beside(others: usize) -> usize {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let census = Census::default();
+    let survivor = refs.client(pool.join_as(census.start(SURVIVOR, 2)).unwrap()).unwrap();
+    let _held: Vec<_> = (0..others).map(|_| survivor.alloc(24, 1).unwrap()).collect();
+    let me = census.start(CLIENT, 1);
+    let crash = Some(Crash { point: "refs.attached", hit: 3 });
+    let (end, _) = run(crash, || {
+        let client = ManuallyDrop::new(refs.client(pool.join_as(me).unwrap()).unwrap());
+        let [one, two, three] = [0; 3].map(|_| client.alloc(24, 2).unwrap());
+        client.set(&one, 0, Some(&two)).unwrap();
+        client.set(&two, 0, Some(&three)).unwrap();
+        client.set(&one, 1, Some(&three)).unwrap();
+    });
+    end.unwrap_err();
+    census.end(me);
+    let (_, passed) = run(None, || recover(&refs, &census, census.start(LAST, 4), None));
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len(), others);
+    passed.len()
+}
+
+#[test]
+fn recovery_takes_no_longer_if_others_have_more() {
+    assert_eq!(recovery_beside(2), recovery_beside(5000));
+}
+
 /// Whether a story fails when the mistake is made, and how. Some mistakes end in a panic.
 fn is_found(flaw: Flaw) -> bool {
     (0..30).any(|seed| {
