@@ -83,7 +83,13 @@ impl HeapSpace {
                     "-XX:PageTrace requires memory servers (--local-memory)".into(),
                 ));
             }
-            return HeapSpace::local(bytes, below, geometry.region_bytes());
+            let huge_pages = options.huge_pages != Some(false);
+            return HeapSpace::local(bytes, below, geometry.region_bytes(), huge_pages);
+        }
+        if options.huge_pages == Some(true) {
+            base::say(format_args!(
+                "farheap: UseTransparentHugePages has no effect on memory that may be remote"
+            ));
         }
         if options.memory_servers == 0 {
             return Err(HeapError::Options("at least one memory server is needed".into()));
@@ -165,14 +171,17 @@ impl HeapSpace {
         bytes: usize,
         below: Option<usize>,
         region_bytes: usize,
+        huge_pages: bool,
     ) -> Result<HeapSpace, HeapError> {
         let alignment = match below {
             // Few addresses are tried, and none is where null and an offset lead.
             Some(_) => region_bytes.max(LOW_ALIGNMENT),
-            None => region_bytes,
+            None => region_bytes.max(HUGE_PAGE_BYTES),
         };
         let range = Reservation::uncommitted(below, bytes, alignment);
         let range = range.map_err(|_| HeapError::Reserve { bytes })?;
+        // A system without huge pages refuses, and nothing is lost.
+        let _ = huge_pages && range.advise(libc::MADV_HUGEPAGE).is_ok();
         let is_refused = AtomicBool::new(false);
         Ok(HeapSpace { base: range.base(), bytes, is_refused, backing: Backing::Local(range) })
     }
@@ -338,3 +347,5 @@ fn report_budget(log: &GcLog, change: PoolChange) {
 }
 /// A heap of narrow slots begins at a multiple of this.
 const LOW_ALIGNMENT: usize = 256 << 20;
+/// Of the architectures that we run on.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
