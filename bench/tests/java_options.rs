@@ -268,7 +268,8 @@ fn flags_are_printed_in_the_form_of_java() {
         let wanted = text.lines().find(|line| line.split_whitespace().nth(1) == Some(name));
         wanted.unwrap_or_else(|| panic!("{name} is missing")).to_string()
     };
-    for name in ["MaxHeapSize", "MaxGCPauseMillis", "UseTLAB", "AliasLevel", "UseParallelGC"] {
+    let same = ["MaxHeapSize", "MaxGCPauseMillis", "UseTLAB", "AliasLevel", "UseParallelGC"];
+    for name in same.into_iter().chain(["UseCompressedOops", "MaxDirectMemorySize"]) {
         assert_eq!(line(&ended.stdout, name), line(&java, name));
     }
     let names = |text: &str| {

@@ -1,4 +1,4 @@
-//! Where the whole heap is local, the system is asked for pages of 2 MB, unless options say otherwise.
+//! `UseTransparentHugePages`: where the whole heap is local, the system is asked for pages of 2 MB.
 
 mod support;
 
@@ -6,7 +6,7 @@ use gc::options::{CollectorKind, HeapOptions};
 use support::{TestThread, TestVm};
 
 /// Whether the mapping that holds the first object is one for huge pages (`VmFlags` in `proc(5)`).
-fn is_for_huge_pages(huge_pages: Option<bool>) -> bool {
+fn is_for_huge_pages(huge_pages: bool) -> bool {
     let options =
         HeapOptions { collector: CollectorKind::G1, huge_pages, ..HeapOptions::default() };
     let vm = TestVm::new(&HeapOptions { max_bytes: 64 << 20, ..options });
@@ -28,11 +28,10 @@ fn is_for_huge_pages(huge_pages: Option<bool>) -> bool {
 }
 
 #[test]
-fn a_local_heap_has_huge_pages_unless_it_is_not_to_have_them() {
+fn a_local_heap_has_huge_pages_if_it_is_to_have_them() {
     if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
         eprintln!("skipped: this system has no huge pages");
         return;
     }
-    assert!(is_for_huge_pages(None) && is_for_huge_pages(Some(true)));
-    assert!(!is_for_huge_pages(Some(false)));
+    assert!(is_for_huge_pages(true) && !is_for_huge_pages(false));
 }

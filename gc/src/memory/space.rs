@@ -83,10 +83,9 @@ impl HeapSpace {
                     "-XX:PageTrace requires memory servers (--local-memory)".into(),
                 ));
             }
-            let huge_pages = options.huge_pages != Some(false);
-            return HeapSpace::local(bytes, below, geometry.region_bytes(), huge_pages);
+            return HeapSpace::local(bytes, below, geometry.region_bytes(), options.huge_pages);
         }
-        if options.huge_pages == Some(true) {
+        if options.huge_pages {
             base::say(format_args!(
                 "farheap: UseTransparentHugePages has no effect on memory that may be remote"
             ));
@@ -180,8 +179,9 @@ impl HeapSpace {
         };
         let range = Reservation::uncommitted(below, bytes, alignment);
         let range = range.map_err(|_| HeapError::Reserve { bytes })?;
-        // A system without huge pages refuses, and nothing is lost.
-        let _ = huge_pages && range.advise(libc::MADV_HUGEPAGE).is_ok();
+        if huge_pages && let Err(error) = range.advise(libc::MADV_HUGEPAGE) {
+            base::say(format_args!("farheap: UseTransparentHugePages has no effect: {error}"));
+        }
         let is_refused = AtomicBool::new(false);
         Ok(HeapSpace { base: range.base(), bytes, is_refused, backing: Backing::Local(range) })
     }

@@ -367,9 +367,9 @@ options! {
         pub deduplication_age: u32 as Count = 3, "StringDeduplicationAgeThreshold" in 1..=15, Product;
         /// Populate the memory of the first heap (-Xms), up to the limit of local memory, before the program begins.
         pub pre_touch: bool as Switch = false, "AlwaysPreTouch", Product;
-        /// Ask the system for heap pages of 2 MB: programs with large heaps take less time, and a heap takes up to 2 MB
-        /// more. auto: where the whole heap is local. Not where a part of it may be remote, as always under Mako.
-        pub huge_pages: Option<bool> as OrAuto of Switch = None, "UseTransparentHugePages", Product;
+        /// Ask the system for heap pages of 2 MB, where no part of the heap can be remote (under Mako it always can).
+        /// Programs with large heaps look up addresses faster, but the system takes longer to find such pages.
+        pub huge_pages: bool as Switch = false, "UseTransparentHugePages", Product;
         /// At the end of a cycle memory servers keep the memory of free regions, up to this part of the memory that
         /// they hold for regions. 0: they release freed memory at once.
         pub max_heap_free_percent: usize as Percent = 70, "MaxHeapFreeRatio" in 0..=100, Product;

@@ -81,13 +81,20 @@ pub fn shown(options: &Options) -> Vec<Shown> {
     }
     for row in options.groups().into_iter().flat_map(OptionGroup::rows) {
         let value = match row.form {
+            _ if row.value == "auto" => {
+                effective(options, row.name).unwrap_or_else(|| Value::Text(row.value.clone()))
+            }
             "" => Value::Switch(row.value == "true"),
             "<decimal>" => {
                 row.value.parse().map_or_else(|_| Value::Text(row.value.clone()), Value::Fraction)
             }
             _ => number_in(&row.value).unwrap_or_else(|| Value::Text(row.value.clone())),
         };
-        let shown = product(row.name, value);
+        let is_chosen = row.value == "auto" && matches!(value, Value::Switch(_));
+        let shown = match is_chosen {
+            true => chosen(row.name, value),
+            false => product(row.name, value),
+        };
         let is_own = flags::find(row.name).is_none();
         all.push(Shown {
             kind: if is_own { row.purpose.to_string() } else { shown.kind },
@@ -105,6 +112,18 @@ pub fn shown(options: &Options) -> Vec<Shown> {
         all.push(product(known.name, value(known.name, known.default)));
     }
     all
+}
+
+/// What an option of HotSpot that is `auto` comes to: programs ask for it, and expect numbers and switches.
+fn effective(options: &Options, name: &str) -> Option<Value> {
+    match name {
+        "UseCompressedOops" => Some(Value::Switch(options.heap.fits_narrow())),
+        "MaxRAM" => Some(Value::Large(options.resources.memory_bytes())),
+        // HotSpot's defaults for sizes that follow from others.
+        "InitialRAMPercentage" => Some(Value::Fraction(1.5625)),
+        "MaxDirectMemorySize" => Some(Value::Number(0)),
+        _ => None,
+    }
 }
 
 /// The names in switches of collectors: those of this VM, and those of HotSpot that it does not have.
@@ -238,7 +257,7 @@ impl Shown {
     /// As `-XX:+PrintFlagsFinal` prints it.
     pub fn write_line(&self, out: &mut String) {
         let (name, value, kind) = (&self.name, self.value.text(), format!("{{{}}}", self.kind));
-        let room = VALUE_AND_KIND.saturating_sub(kind.len()).max(value.len() + 1);
+        let room = VALUE_AND_KIND.saturating_sub(kind.len()).max(VALUE).max(value.len() + 1);
         let (type_name, origin) = (self.type_name, self.origin.text());
         let _ = writeln!(out, "{type_name:>9} {name:<40} = {value:<room$}{kind} {{{origin}}}");
     }
@@ -269,6 +288,8 @@ impl Origin {
 
 /// Columns of a line from the value to the end of the kind, as in HotSpot.
 const VALUE_AND_KIND: usize = 51;
+/// Columns of a value before a long kind, and a space.
+const VALUE: usize = 31;
 
 #[cfg(test)]
 mod tests {
@@ -308,6 +329,13 @@ mod tests {
                 find(row.name);
             }
         }
+        // Programs that measure objects ask for this one.
+        let narrow = "bool UseCompressedOops = true {product lp64_product} {ergonomic}";
+        assert_eq!(find("UseCompressedOops"), narrow);
+        assert_eq!(
+            find("MaxDirectMemorySize"),
+            "uint64_t MaxDirectMemorySize = 0 {product} {default}"
+        );
         let tablets = "intx MakoAwayTablets = 7 {product} {command line}";
         assert_eq!(find("MakoAwayTablets"), tablets);
         assert_eq!(find("MaxHeapSize"), "size_t MaxHeapSize = 67108864 {product} {command line}");
