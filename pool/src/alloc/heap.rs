@@ -427,6 +427,10 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
         Ok(&self.heap.pool.words(target & !OF_HEAP, 1)?[0])
     }
 
+    fn knows(&self, target: u64) -> bool {
+        target & OF_HEAP != 0 || self.user.knows(target)
+    }
+
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
         if change.target & OF_HEAP == 0 {
             return self.user.redo(client, change, has_happened);

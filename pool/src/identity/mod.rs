@@ -216,13 +216,14 @@ impl<'a> ClientTable<'a> {
         }
     }
 
-    /// Makes the client `by` the recoverer of this identity if its holder is dead, or revokes a claim. `None`: there
-    /// is nothing to recover now.
+    /// Makes the client `by` the recoverer of this identity if its holder is dead and `may_take` has no objection, or
+    /// revokes a claim. `None`: there is nothing to recover now.
     pub(crate) fn take_over(
         &self,
         id: ClientId,
         by: ClientId,
         processes: &impl Processes,
+        may_take: impl FnOnce() -> Result<(), PoolError>,
     ) -> Result<Option<Held>, PoolError> {
         let slot = &self.slots[usize::from(id)];
         let seen = slot.look();
@@ -239,7 +240,24 @@ impl<'a> ClientTable<'a> {
         if !is_orphan {
             return Ok(None);
         }
+        if let Err(objection) = may_take() {
+            // If others have recovered the dead meanwhile, it is about nobody.
+            return if slot.look() == seen { Err(objection) } else { Ok(None) };
+        }
         Ok(self.take(id, seen, by))
+    }
+
+    /// The dead client, those that it was recovering, those that these were recovering, and so on. No more are added to
+    /// them, as they are dead.
+    pub(crate) fn charges(&self, dead: ClientId) -> Vec<ClientId> {
+        let (mut all, mut next) = (vec![dead], 0);
+        while let Some(recoverer) = all.get(next).copied() {
+            let own = |id: &ClientId| self.is_recovered_by(*id, recoverer).is_some();
+            let new: Vec<_> = self.ids().filter(|id| !all.contains(id)).filter(own).collect();
+            all.extend(new);
+            next += 1;
+        }
+        all
     }
 
     /// Makes `by` the recoverer of all that the dead client was recovering. `by` is the recoverer of the dead.

@@ -51,10 +51,10 @@ fn the_living_are_not_taken_over() {
     let table = ClientTable::new(&slots);
     let [first, second] = [1, 2].map(|pid| table.claim(process(pid)).unwrap());
     let all = [process(1), process(2)];
-    assert_eq!(table.take_over(first.id, second.id, &Alive(&all)).unwrap(), None);
+    assert_eq!(table.take_over(first.id, second.id, &Alive(&all), || Ok(())).unwrap(), None);
     // The same number, and another process.
     let again = [Process { birth: 99, ..process(1) }, process(2)];
-    let taken = table.take_over(first.id, second.id, &Alive(&again)).unwrap().unwrap();
+    let taken = table.take_over(first.id, second.id, &Alive(&again), || Ok(())).unwrap().unwrap();
     assert_eq!(taken.lease.state(), State::Recovering);
     assert!(!table.leave(second), "a recovery is unfinished");
     assert!(table.free(taken));
@@ -76,7 +76,7 @@ fn damaged_leases_are_errors() {
     let me = table.claim(process(1)).unwrap();
     let found = |lease: Lease| {
         slots[2].lease.store(lease.bits(), Ordering::Relaxed);
-        table.take_over(2, me.id, &Alive(&[process(1)]))
+        table.take_over(2, me.id, &Alive(&[process(1)]), || Ok(()))
     };
     // A signature of another era; recoverers that cannot be; one that is gone.
     for lease in [
@@ -99,20 +99,20 @@ fn takes_from_the_living(flaw: Option<Flaw>) -> bool {
     table.flaw = flaw;
     let claim = |pid| table.claim(process(pid)).unwrap();
     let [dead, old, sleeper, other] = [1, 2, 3, 4].map(claim);
-    table.take_over(dead.id, old.id, &Alive(&[process(3)])).unwrap().unwrap();
+    table.take_over(dead.id, old.id, &Alive(&[process(3)]), || Ok(())).unwrap().unwrap();
     // `take_over` of the sleeper, up to its exchange.
     let seen = slots[usize::from(dead.id)].look();
     assert!(table.is_recoverer_dead(dead.id, seen, &Alive(&[process(3), process(4)])).unwrap());
 
     let alive = Alive(&[process(3), process(4)]);
-    let taken = table.take_over(old.id, other.id, &alive).unwrap().unwrap();
+    let taken = table.take_over(old.id, other.id, &alive, || Ok(())).unwrap().unwrap();
     assert_eq!(table.sweep(old.id, other.id).len(), 1);
     assert!(table.free(taken));
     let new = table.claim(process(5)).unwrap();
     assert_eq!(new.id, old.id);
     // `other` dies too, and the new holder takes what it had.
     let alive = Alive(&[process(3), process(5)]);
-    table.take_over(dead.id, new.id, &alive).unwrap().unwrap();
+    table.take_over(dead.id, new.id, &alive, || Ok(())).unwrap().unwrap();
 
     table.take(dead.id, seen, sleeper.id).is_some()
 }
@@ -135,7 +135,7 @@ fn signs_for_another(flaw: Option<Flaw>) -> bool {
     table.flaw = flaw;
     let claiming = Lease::new(1, State::Claiming, 1);
     assert!(slots[1].turn(Lease::from_bits(0), claiming));
-    assert_eq!(table.take_over(1, 1, &Alive(&[process(1)])).unwrap(), None);
+    assert_eq!(table.take_over(1, 1, &Alive(&[process(1)]), || Ok(())).unwrap(), None);
     let held = table.claim(process(2)).unwrap();
     let has_signed = table.sign(&slots[1], claiming, process(1).birth);
     assert_eq!(table.process_of(held.id).is_err(), has_signed);

@@ -24,8 +24,8 @@ impl<'a> Manager<'a> {
     }
 
     /// Recovers all that are dead now, in the heap and the counted objects that the pool has now. Does not block. A
-    /// dead client that has a change open which is neither's keeps its identity, and is an error: only its program can
-    /// finish it.
+    /// dead client that has a change open which is neither's is left to its program, which alone can finish it, and is
+    /// an error; so is a dead recoverer of such a client.
     pub fn pass(&self) -> Result<Recovered, PoolError> {
         let user = Others(self.pool);
         let Some(heap) = Heap::find(self.pool)? else { return self.client.recover(&user) };
@@ -52,6 +52,10 @@ struct Others<'a>(&'a Pool);
 impl Redo for Others<'_> {
     fn word(&self, target: u64) -> Result<&Word, PoolError> {
         Ok(&self.0.words(target, 1)?[0])
+    }
+
+    fn knows(&self, _: u64) -> bool {
+        false
     }
 
     fn redo(&self, client: u16, _: &Change, _: bool) -> Result<(), PoolError> {

@@ -4,7 +4,8 @@
 //! open disturbs no one, it only keeps an identity, and what its operation had in hand.
 //!
 //! 1. **Take.** The recoverer puts its identity into the lease of the dead ([`ClientTable::take_over`]). From here on
-//!    the dead is its own, unless it dies too.
+//!    the dead is its own, unless it dies too. It takes none that it cannot finish ([`Redo::knows`]): as long as it
+//!    lives, no other could.
 //! 2. **Sweep.** If the dead was a recoverer, its unfinished recoveries become those of this one.
 //! 3. **Redo.** If the dead had a change open, `detect` says whether it took place, and [`Redo`] finishes it. A
 //!    recoverer may die after that: then it is redone. So it must be idempotent.
@@ -24,6 +25,11 @@ use crate::identity::{ClientId, ClientTable, Held};
 pub trait Redo {
     /// The word at this offset of the pool. An error if there can be none: the offset comes out of shared memory.
     fn word(&self, target: u64) -> Result<&Word, PoolError>;
+
+    /// Whether it can finish changes of the word at this offset. A client that has another one open is left to others.
+    fn knows(&self, _target: u64) -> bool {
+        true
+    }
 
     /// Finishes a change of the dead client: `has_happened` says whether its compare-and-swap took place. Called at
     /// least once, by one recoverer at a time. Must not block on other clients.
@@ -58,7 +64,7 @@ impl<P: Processes> Recovery<'_, P> {
     pub(crate) fn run(&self, by: ClientId, redo: &impl Redo) -> Result<Recovered, PoolError> {
         let (mut done, mut failed) = (Recovered::default(), None);
         for id in self.table.ids().filter(|id| *id != by) {
-            match self.table.take_over(id, by, self.processes) {
+            match self.table.take_over(id, by, self.processes, || self.may_take(id, redo)) {
                 Ok(Some(taken)) => {
                     let ended = self.finish_all(taken, by, redo, &mut done);
                     failed = failed.or(ended.err());
@@ -68,6 +74,18 @@ impl<P: Processes> Recovery<'_, P> {
             }
         }
         failed.map_or(Ok(done), Err)
+    }
+
+    /// An error if the user cannot finish what the dead client, or one that it was recovering, has begun.
+    fn may_take(&self, dead: ClientId, redo: &impl Redo) -> Result<(), PoolError> {
+        for client in self.table.charges(dead) {
+            if let Some(open) = self.detector.open(client)
+                && !redo.knows(open.change.target)
+            {
+                return Err(PoolError::Unfinished { client });
+            }
+        }
+        Ok(())
     }
 
     /// Finishes a client that was taken over, and those that it was recovering.

@@ -266,7 +266,7 @@ mod explored {
             };
             let claims = [claim(2, 20), claim(3, 30)];
             let reviser = world.start(4, 40);
-            world.table().take_over(1, 1, &reviser).unwrap();
+            world.table().take_over(1, 1, &reviser, || Ok(())).unwrap();
             let held: Vec<_> = claims.into_iter().map(|claim| claim.join().unwrap()).collect();
             let expected = [Process { pid: 2, birth: 20 }, Process { pid: 3, birth: 30 }];
             let holders: Vec<_> = (0..2).filter(|n| held[*n].is_some()).collect();

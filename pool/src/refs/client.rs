@@ -461,6 +461,10 @@ impl<R: Redo> Redo for RefsRedo<'_, R> {
         Ok(&header.word)
     }
 
+    fn knows(&self, target: u64) -> bool {
+        target & OF_REFS != 0 || self.user.knows(target)
+    }
+
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
         if change.target & OF_REFS == 0 {
             return self.user.redo(client, change, has_happened);
