@@ -54,6 +54,13 @@ pub enum PoolError {
     /// The client made as many changes as eras can count. Its identity is never leased again.
     #[error("client {client} has used up its eras")]
     EraExhausted { client: u16 },
+    /// Clients may have what this recovery does not know: a heap or counted objects were made since it began. The next
+    /// one knows them.
+    #[error("the pool has another layer since the recovery began")]
+    NewLayer,
+    /// Programs of the pool have more to take back from the dead than a manager knows.
+    #[error("the programs of the pool recover its dead clients themselves")]
+    OwnReclaim,
     /// A process that must not run any more may still run. Nothing of it may be recovered.
     #[error("process {pid} cannot be fenced: {reason}")]
     Unfenced { pid: u32, reason: String },

@@ -10,20 +10,20 @@ use super::slab::{Remote, Slab};
 use crate::PoolError;
 use crate::crash::is_dead;
 use crate::detect::{Change, Marked, Word};
-use crate::pool::{Client, Pool};
+use crate::pool::{Client, Mark, Pool};
 use crate::recover::{Recovered, Redo};
 use crate::segment::{PAGE_BYTES, Shared};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The data of a pool as a heap, but for what its user keeps at the beginning. Any thread may use it.
 ///
 /// ```text
-///   0           reserved                                                           end of the pool
-///   +-----------+----------------------+--------------+---------+--------+--------+---------+
-///   | the       | lists and slabs of   | small blocks | medium  | large  | huge   | a page: |
-///   | user's    | each kind            |              | blocks  | blocks | blocks | stamp   |
-///   +-----------+----------------------+--------------+---------+--------+--------+---------+
+///   0           reserved                                                 end of the pool
+///   +-----------+----------------------+--------------+---------+--------+--------+
+///   | the       | lists and slabs of   | small blocks | medium  | large  | huge   |
+///   | user's    | each kind            |              | blocks  | blocks | blocks |
+///   +-----------+----------------------+--------------+---------+--------+--------+
 /// ```
 ///
 /// Huge and large blocks have a quarter of the space each, and medium blocks an eighth.
@@ -141,7 +141,7 @@ impl<'a> Heap<'a> {
     /// The heap in the data of a pool, behind `reserved` bytes, which are the caller's. All processes name the same
     /// number. An error if the pool is too small, or has a heap that was made with another number.
     pub fn new(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
-        let bytes = pool.segment().bytes() - PAGE_BYTES;
+        let bytes = pool.segment().bytes();
         let start = pool.data().checked_add(reserved).filter(|start| *start < bytes);
         let start = start.map(|start| start.next_multiple_of(PAGE_BYTES));
         let short = PoolError::Range { offset: pool.data(), bytes: reserved };
@@ -171,7 +171,7 @@ impl<'a> Heap<'a> {
             return Err(short);
         }
         let small_count = first.slabs.min(count(medium_at - small_at, small));
-        stamp(pool, 0, start << 8 | STRUCTURES)?;
+        stamp(pool, Mark::Heap, start << 8 | STRUCTURES)?;
         let arenas = [
             first.arena(pool, small, small_at, small_count)?,
             second.arena(pool, medium, medium_at, medium_count)?,
@@ -194,7 +194,7 @@ impl<'a> Heap<'a> {
 
     /// The heap that others have made in the pool. `None`: there is none.
     pub fn find(pool: &'a Pool) -> Result<Option<Heap<'a>>, PoolError> {
-        let found = stamps(pool)?[0].load(Ordering::Acquire);
+        let found = pool.mark(Mark::Heap).load(Ordering::Acquire);
         if found == 0 {
             return Ok(None);
         }
@@ -223,12 +223,12 @@ impl<'a> Heap<'a> {
 
     /// Says where the layer above the heap is. An error if others have it elsewhere.
     pub(crate) fn stamp_layer(&self, value: u64) -> Result<(), PoolError> {
-        stamp(self.pool, 1, value)
+        stamp(self.pool, Mark::Refs, value)
     }
 
     /// What that layer has said. 0: nothing.
-    pub(crate) fn layer(&self) -> Result<u64, PoolError> {
-        Ok(stamps(self.pool)?[1].load(Ordering::Acquire))
+    pub(crate) fn layer(&self) -> u64 {
+        self.pool.mark(Mark::Refs).load(Ordering::Acquire)
     }
 
     /// Where the user's part of the pool ends.
@@ -260,15 +260,10 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// What says where the layers of a pool are: the first words of its last page.
-fn stamps(pool: &Pool) -> Result<&[AtomicU64], PoolError> {
-    pool.atomics(pool.segment().bytes() - PAGE_BYTES, 2)
-}
-
 /// Says where a layer is. An error if others have it elsewhere.
-fn stamp(pool: &Pool, layer: usize, value: u64) -> Result<(), PoolError> {
+fn stamp(pool: &Pool, layer: Mark, value: u64) -> Result<(), PoolError> {
     let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-    match stamps(pool)?[layer].compare_exchange(0, value, success, failure) {
+    match pool.mark(layer).compare_exchange(0, value, success, failure) {
         Err(found) if found != value => Err(PoolError::Layout { found, supported: value }),
         _ => Ok(()),
     }
@@ -429,6 +424,10 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
 
     fn knows(&self, target: u64) -> bool {
         target & OF_HEAP != 0 || self.user.knows(target)
+    }
+
+    fn can_reclaim(&self) -> Result<(), PoolError> {
+        self.user.can_reclaim()
     }
 
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {

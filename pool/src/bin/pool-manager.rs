@@ -13,6 +13,9 @@ Recovers the dead clients of the pool in this file or DAX device: finishes what 
 and the memory that they held, and frees their identities. Living clients do not wait for it. It may be killed and
 started again at any time, and several may run.
 
+It knows blocks and counted objects only. Clients with a change open of anything else are left to their programs, and
+so are all clients of a pool whose programs have said that they reclaim more themselves (Pool::set_own_reclaim).
+
   --interval MILLISECONDS  how often to look for dead clients: 1 to 3600000 (100)
   --once                   look once, and exit
 ";

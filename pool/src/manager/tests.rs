@@ -38,10 +38,13 @@ fn a_full_pool_has_no_place_for_a_manager() {
 }
 
 /// A client whose process has ended.
-fn dead(pool: &Pool) -> ManuallyDrop<Client<'_>> {
+fn ended(pool: &Pool) -> Client<'_> {
     let own = Kernel::new().unwrap().own().unwrap();
-    let ended = Process { birth: own.birth ^ 1, ..own };
-    ManuallyDrop::new(pool.join_as(ended).unwrap())
+    pool.join_as(Process { birth: own.birth ^ 1, ..own }).unwrap()
+}
+
+fn dead(pool: &Pool) -> ManuallyDrop<Client<'_>> {
+    ManuallyDrop::new(ended(pool))
 }
 
 /// A program that finishes changes of its word, and counts them.
@@ -109,6 +112,59 @@ fn a_dead_recoverer_of_another_program_is_left_to_it() {
     let done = own.recover(&program).unwrap();
     assert_eq!((done, program.1.get()), (Recovered { clients: 2, changes: 1 }, 1));
     assert_eq!(manager.pass().unwrap(), Recovered::default());
+}
+
+/// A client makes a layer, uses it and dies while the manager looks at others. It must not take the client for one that
+/// has nothing.
+#[test]
+fn layers_that_are_made_during_a_pass_are_recovered_by_the_next_one() {
+    for has_heap in [false, true] {
+        let pool = memory();
+        let manager = Manager::new(&pool).unwrap();
+        let known = has_heap.then(|| Heap::new(&pool, RESERVED).unwrap());
+        let user = Others { pool: &pool, has_heap, has_refs: false };
+        // Now the pass has looked for layers.
+        let heap = Heap::new(&pool, RESERVED).unwrap();
+        let refs = Refs::new(&heap, pool.data()).unwrap();
+        let client = ManuallyDrop::new(refs.client(ended(&pool)).unwrap());
+        let held = ManuallyDrop::new(client.alloc(8, 0).unwrap());
+        assert!(used_blocks(&heap).unwrap().contains(&held.object()));
+        let end = match &known {
+            Some(heap) => manager.client.recover(&HeapRedo { heap, user: &user }),
+            None => manager.client.recover(&user),
+        };
+        assert!(matches!(end, Err(PoolError::NewLayer)), "{end:?}");
+        assert_eq!(manager.pass().unwrap(), Recovered { clients: 1, changes: 0 });
+        assert_eq!(used_blocks(&heap).unwrap(), []);
+    }
+}
+
+/// What only programs can take back stays for them.
+#[test]
+fn a_pool_whose_programs_reclaim_themselves_is_left_to_them() {
+    let pool = memory();
+    let manager = Manager::new(&pool).unwrap();
+    pool.set_own_reclaim();
+    assert_eq!(manager.pass().unwrap(), Recovered::default());
+    let _dead = dead(&pool);
+    let pass = manager.pass();
+    assert!(matches!(pass, Err(PoolError::OwnReclaim)), "{pass:?}");
+    let program = Program(&pool, Cell::new(0));
+    assert_eq!(pool.join().unwrap().recover(&program).unwrap().clients, 1);
+}
+
+/// All data of a pool without a heap is its user's.
+#[test]
+fn data_at_the_end_of_a_pool_is_no_heap() {
+    let pool = memory();
+    let words = (pool.segment().bytes() - pool.data()) / 8;
+    for word in pool.atomics(pool.data(), words as usize).unwrap().iter().rev().take(512) {
+        word.store(u64::MAX, Ordering::Relaxed);
+    }
+    let manager = Manager::new(&pool).unwrap();
+    let _dead = dead(&pool);
+    assert_eq!(manager.pass().unwrap().clients, 1);
+    assert!(Heap::find(&pool).unwrap().is_none());
 }
 
 /// What a reader kept from a client that has left is freed when the reader has ended.

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A segment with identities. Any thread may use it; it changes nothing that clients share.
@@ -19,6 +19,17 @@ pub struct Pool {
     segment: Segment,
     places: Places,
     kernel: Kernel,
+}
+
+/// What is said in the header of a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// Where the heap is.
+    Heap,
+    /// Where the layer above the heap is.
+    Refs,
+    /// Not 0: programs reclaim what the layers do not know.
+    OwnReclaim,
 }
 
 /// Where the parts of a pool lie, in bytes.
@@ -143,6 +154,22 @@ impl Pool {
 
     fn check(&self, offset: u64) -> Result<(), PoolError> {
         if offset < self.places.data { Err(PoolError::Range { offset, bytes: 0 }) } else { Ok(()) }
+    }
+
+    /// Says, for good, that the programs of this pool have more to take back from the dead than blocks and counted
+    /// objects: in [`Redo::reclaim`]. From now on a [`Manager`](crate::Manager) recovers nobody. To be called before a
+    /// client has such things.
+    pub fn set_own_reclaim(&self) {
+        self.mark(Mark::OwnReclaim).store(1, Ordering::Release);
+    }
+
+    pub(crate) fn has_own_reclaim(&self) -> bool {
+        self.mark(Mark::OwnReclaim).load(Ordering::Acquire) != 0
+    }
+
+    /// What one user of the pool says of itself to all that have it.
+    pub(crate) fn mark(&self, mark: Mark) -> &AtomicU64 {
+        &self.segment.marks().expect("a segment has a header")[mark as usize]
     }
 
     pub(crate) fn table(&self) -> ClientTable<'_> {

@@ -4,8 +4,8 @@
 //! open disturbs no one, it only keeps an identity, and what its operation had in hand.
 //!
 //! 1. **Take.** The recoverer puts its identity into the lease of the dead ([`ClientTable::take_over`]). From here on
-//!    the dead is its own, unless it dies too. It takes none that it cannot finish ([`Redo::knows`]): as long as it
-//!    lives, no other could.
+//!    the dead is its own, unless it dies too. It takes none that it cannot finish ([`Redo::knows`],
+//!    [`Redo::can_reclaim`]): as long as it lives, no other could.
 //! 2. **Sweep.** If the dead was a recoverer, its unfinished recoveries become those of this one.
 //! 3. **Redo.** If the dead had a change open, `detect` says whether it took place, and [`Redo`] finishes it. A
 //!    recoverer may die after that: then it is redone. So it must be idempotent.
@@ -35,8 +35,15 @@ pub trait Redo {
     /// least once, by one recoverer at a time. Must not block on other clients.
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError>;
 
+    /// Whether it can take back all that clients may have now. Asked when one was found dead, before it is taken over:
+    /// an error leaves it to others.
+    fn can_reclaim(&self) -> Result<(), PoolError> {
+        Ok(())
+    }
+
     /// Takes back what else the dead client held. Called at least once, after its change was finished, by one recoverer
-    /// at a time, which may announce changes in the name of the dead.
+    /// at a time, which may announce changes in the name of the dead. Programs that need it say so by
+    /// [`Pool::set_own_reclaim`](crate::Pool::set_own_reclaim), as managers cannot do it.
     fn reclaim(&self, _client: u16) -> Result<(), PoolError> {
         Ok(())
     }
@@ -78,6 +85,7 @@ impl<P: Processes> Recovery<'_, P> {
 
     /// An error if the user cannot finish what the dead client, or one that it was recovering, has begun.
     fn may_take(&self, dead: ClientId, redo: &impl Redo) -> Result<(), PoolError> {
+        redo.can_reclaim()?;
         for client in self.table.charges(dead) {
             if let Some(open) = self.detector.open(client)
                 && !redo.knows(open.change.target)

@@ -96,7 +96,7 @@ impl<'a> Refs<'a> {
 
     /// The layer that others have made over the heap. `None`: there is none.
     pub fn find(heap: &'a Heap<'a>) -> Result<Option<Refs<'a>>, PoolError> {
-        match heap.layer()? {
+        match heap.layer() {
             0 => Ok(None),
             // The stamp is compared with that of this program.
             found => Refs::new(heap, found >> 8).map(Some),
@@ -109,7 +109,7 @@ impl<'a> Refs<'a> {
         self.client(self.heap.pool().join()?)
     }
 
-    pub(super) fn client(&'a self, client: Client<'a>) -> Result<RefClient<'a>, PoolError> {
+    pub(crate) fn client(&'a self, client: Client<'a>) -> Result<RefClient<'a>, PoolError> {
         let allocator = self.heap.allocator(client)?;
         let holder = self.holder(allocator.id());
         // The last holder could not free what others looked at, or was recovered without the layer.
@@ -463,6 +463,10 @@ impl<R: Redo> Redo for RefsRedo<'_, R> {
 
     fn knows(&self, target: u64) -> bool {
         target & OF_REFS != 0 || self.user.knows(target)
+    }
+
+    fn can_reclaim(&self) -> Result<(), PoolError> {
+        self.user.can_reclaim()
     }
 
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {

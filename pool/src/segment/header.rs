@@ -17,13 +17,13 @@ pub(crate) struct Stamp {
 /// The header's words, each of 8 bytes, little-endian:
 ///
 /// ```text
-///   0        8         16       24      32        40          48            4096
-///   +--------+---------+--------+-------+---------+-----------+-------------+
-///   | magic  | version | layout | bytes | clients | namespace | zero        |
-///   +--------+---------+--------+-------+---------+-----------+-------------+
+///   0        8         16       24      32        40          48     64      88     4096
+///   +--------+---------+--------+-------+---------+-----------+------+-------+------+
+///   | magic  | version | layout | bytes | clients | namespace | zero | marks | zero |
+///   +--------+---------+--------+-------+---------+-----------+------+-------+------+
 /// ```
 ///
-/// The magic word is written last. Nothing of it changes afterwards.
+/// The magic word is written last. Nothing but the marks changes afterwards.
 pub(crate) struct Header<'a> {
     words: &'a [AtomicU64],
 }
@@ -33,11 +33,16 @@ pub(crate) const HEADER_BYTES: u64 = 4096;
 
 pub(super) const WORDS: usize = 6;
 
-const _: () = assert!(WORDS * 8 <= HEADER_BYTES as usize);
+/// Where the marks are: words in which those that use the pool say what it has.
+pub(super) const MARKS_AT: u64 = 64;
+pub(super) const MARKS: usize = 3;
+
+const _: () = assert!(WORDS * 8 <= MARKS_AT as usize);
+const _: () = assert!(MARKS_AT + 8 * MARKS as u64 <= HEADER_BYTES);
 
 const MAGIC: u64 = u64::from_le_bytes(*b"farpool\0");
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 impl Header<'_> {
     pub(super) fn new(words: &[AtomicU64]) -> Header<'_> {

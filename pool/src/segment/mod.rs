@@ -155,6 +155,11 @@ impl Segment {
         file::punch(self.fd.as_fd(), offset, bytes)
     }
 
+    /// Words of the header for those that use the pool. Each is 0 until it is written, once.
+    pub(crate) fn marks(&self) -> Result<&[std::sync::atomic::AtomicU64], PoolError> {
+        self.array(header::MARKS_AT, header::MARKS)
+    }
+
     fn header(&self) -> Result<Header<'_>, PoolError> {
         Ok(Header::new(self.array(0, header::WORDS)?))
     }
@@ -275,7 +280,7 @@ mod tests {
         fs::write(&path, &saved).unwrap();
         assert!(Segment::open(&path).is_ok());
         put(8, 99);
-        assert!(matches!(open(), PoolError::Version { found: 99, supported: 1 }));
+        assert!(matches!(open(), PoolError::Version { found: 99, supported: 2 }));
         put(0, 0x1234);
         assert!(matches!(open(), PoolError::NotAPool { found: 0x1234 }));
 
