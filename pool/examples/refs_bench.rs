@@ -312,8 +312,10 @@ fn serve(client: &RefClient, pool: &Pool) -> u64 {
         if message.function().expect("an object") == LAST {
             return 0;
         }
-        let argument = message.argument(0).expect("an argument")[0].load(Ordering::Relaxed);
-        message.result().expect("a result")[0].store(argument + 1, Ordering::Relaxed);
+        let [argument, result] = [message.argument(0), message.result()];
+        let [argument, result] = [argument, result].map(|found| found.expect("a reference"));
+        let value = argument.data().expect("an object")[0].load(Ordering::Relaxed);
+        result.data().expect("an object")[0].store(value + 1, Ordering::Relaxed);
         assert!(sender.send(message.into_ref()).expect("a ring").is_ok(), "the ring has room");
     }
 }

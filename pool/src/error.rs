@@ -51,6 +51,9 @@ pub enum PoolError {
     /// The client did not finish its last change.
     #[error("client {client} has a change open")]
     Unfinished { client: u16 },
+    /// A recovery has begun another one.
+    #[error("client {client} is recovering others already")]
+    Recovering { client: u16 },
     /// The client made as many changes as eras can count. Its identity is never leased again.
     #[error("client {client} has used up its eras")]
     EraExhausted { client: u16 },

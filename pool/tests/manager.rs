@@ -2,6 +2,8 @@
 
 use pool::{Backing, Heap, Pool, PoolError, Refs};
 use std::env;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -131,6 +133,27 @@ fn a_manager_that_is_killed_is_replaced_by_the_next_one() {
         assert!(once(&stage.path).status.success());
         assert_eq!(stage.free(), CLIENTS);
     }
+}
+
+/// Nobody reads what it says any more, and its pool has a name that is no text.
+#[test]
+fn a_manager_goes_on_when_nobody_listens() {
+    let mut stage = Stage::new("unheard");
+    let mut name = stage.path.clone().into_os_string();
+    name.push(OsStr::from_bytes(b"-\xff"));
+    std::fs::rename(&stage.path, &name).unwrap();
+    stage.path = name.into();
+    let mut command = Command::new(MANAGER);
+    command.args(["--interval", "1"]).arg(&stage.path);
+    let mut manager = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((manager.stdout.take(), manager.stderr.take()));
+    stage.processes.push(manager);
+    for _ in 0..2 {
+        stage.start_client();
+        stage.kill();
+        wait_until(|| stage.free() == CLIENTS - 1);
+    }
+    assert!(stage.processes[0].try_wait().unwrap().is_none(), "the manager lives");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::slab::{Remote, Slab};
 use crate::PoolError;
 use crate::crash::is_dead;
 use crate::detect::{Change, Marked, Word};
-use crate::pool::{Client, Mark, Pool};
+use crate::pool::{Client, Done, Mark, Pool};
 use crate::recover::{Recovered, Redo};
 use crate::segment::{PAGE_BYTES, Shared};
 use std::ops::Deref;
@@ -36,7 +36,14 @@ pub struct Heap<'a> {
     huge: Huge<'a>,
 }
 
-/// A client with its part of a heap. Dropping it gives its slabs to the other clients.
+/// A client with its part of a heap. Dropping it gives its slabs to the other clients. Nobody gets the client itself
+/// to change it: exchanged for another one, it would act with the slabs of that one.
+///
+/// ```compile_fail
+/// fn exchanged<'h>(one: &mut pool::Allocator<'h>, two: &mut pool::Allocator<'h>) {
+///     std::mem::swap(one.client(), two.client());
+/// }
+/// ```
 pub struct Allocator<'a> {
     blocks: Blocks<'a>,
     client: Client<'a>,
@@ -338,9 +345,19 @@ impl<'h> Allocator<'h> {
         self.client.recover(&HeapRedo { heap: self.blocks.heap, user: redo })
     }
 
-    /// For changes of words. A change that is open must be finished before the next block is allocated or freed.
-    pub fn client(&mut self) -> &mut Client<'h> {
-        &mut self.client
+    /// Changes a word, as [`Client::exchange`]. It must be finished before the next block is allocated or freed.
+    pub fn exchange(
+        &mut self,
+        change: &Change,
+        seen: Marked,
+        value: u64,
+    ) -> Result<Result<Done, Marked>, PoolError> {
+        self.client.exchange(change, seen, value)
+    }
+
+    /// All that belongs to the change is written, as [`Client::finish`].
+    pub fn finish(&mut self, done: Done) {
+        self.client.finish(done);
     }
 
     fn word(&self, offset: u64) -> Result<&'h Word, PoolError> {

@@ -302,9 +302,9 @@ fn a_fresh_block_is_free_unless_it_is_stored_or_published() {
         assert_eq!(two.withdraw(target, found, 7).unwrap(), Ok(()));
         assert_eq!((used(), word.load().value), (vec![], 7));
         assert!(!matches!(one.withdraw(target, found, 0), Ok(Ok(()))), "the block is gone");
-        let done = one.client().exchange(&Change { target, operation: [0; 5] }, word.load(), 0);
+        let done = one.exchange(&Change { target, operation: [0; 5] }, word.load(), 0);
         let done = done.unwrap().unwrap();
-        one.client().finish(done);
+        one.finish(done);
     }
 }
 
@@ -315,21 +315,21 @@ fn an_operation_that_an_open_change_stops_is_finished_later() {
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let mut allocator = heap.join().unwrap();
     let change = Change { target: pool.data() + 64, operation: [0; 5] };
-    let done = allocator.client().exchange(&change, Marked::default(), 1).unwrap().unwrap();
+    let done = allocator.exchange(&change, Marked::default(), 1).unwrap().unwrap();
     let refused = allocator.alloc_into(pool.data(), 8);
     assert!(matches!(refused, Err(PoolError::Unfinished { client: 1 })));
-    allocator.client().finish(done);
+    allocator.finish(done);
     let block = allocator.alloc_into(pool.data(), 8).unwrap();
     // Another client's block.
     let mut other = heap.join().unwrap();
     let change = Change { target: pool.data() + 80, operation: [0; 5] };
-    let done = other.client().exchange(&change, Marked::default(), 1).unwrap().unwrap();
+    let done = other.exchange(&change, Marked::default(), 1).unwrap().unwrap();
     // Refused as often as it is tried, and the block is used until it is not.
     for _ in 0..2 {
         assert!(matches!(other.free(block), Err(PoolError::Unfinished { client: 2 })));
         assert_eq!(super::used_blocks(&heap).unwrap(), [block]);
     }
-    other.client().finish(done);
+    other.finish(done);
     other.free(block).unwrap();
     assert_eq!(other.recover(&Nothing(&pool)).unwrap(), Recovered::default());
     drop((allocator, other));

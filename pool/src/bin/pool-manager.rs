@@ -1,6 +1,8 @@
 //! Recovers the dead clients of a pool, while all others work.
 
 use pool::{Manager, Pool, PoolError, Recovered};
+use std::ffi::OsString;
+use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::sleep;
@@ -27,25 +29,30 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--help") {
-        print!("{USAGE}");
+        say(&mut stdout(), USAGE);
         return ExitCode::SUCCESS;
     }
     let options = match parse(arguments) {
         Ok(options) => options,
         Err(wrong) => {
-            eprint!("pool-manager: {wrong}\n{USAGE}");
+            say(&mut stderr(), &format!("pool-manager: {wrong}\n{USAGE}"));
             return ExitCode::from(2);
         }
     };
     match manage(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pool-manager: {error}");
+            say(&mut stderr(), &format!("pool-manager: {error}\n"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// It goes on recovering if nobody listens any more.
+fn say(to: &mut impl Write, text: &str) {
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
 }
 
 /// Looks for dead clients, once or until it is killed.
@@ -56,7 +63,9 @@ fn manage(options: &Options) -> Result<(), PoolError> {
         match pass(&pool, &mut manager) {
             Ok(done) => {
                 if done.clients > 0 {
-                    println!("recovered {} clients, {} changes", done.clients, done.changes);
+                    let Recovered { clients, changes } = done;
+                    let text = format!("recovered {clients} clients, {changes} changes\n");
+                    say(&mut stdout(), &text);
                 }
                 last_error = None;
             }
@@ -65,7 +74,7 @@ fn manage(options: &Options) -> Result<(), PoolError> {
             Err(error) => {
                 let error = error.to_string();
                 if last_error.as_ref() != Some(&error) {
-                    eprintln!("pool-manager: {error}");
+                    say(&mut stderr(), &format!("pool-manager: {error}\n"));
                 }
                 last_error = Some(error);
             }
@@ -86,20 +95,22 @@ fn pass<'a>(pool: &'a Pool, manager: &mut Option<Manager<'a>>) -> Result<Recover
     manager.pass()
 }
 
-fn parse(arguments: Vec<String>) -> Result<Options, String> {
+fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     let (mut path, mut interval, mut is_once) = (None, 100, false);
     let mut rest = arguments.into_iter();
     while let Some(argument) = rest.next() {
-        match &*argument {
+        // A path may be any bytes.
+        match &*argument.to_string_lossy() {
             "--once" => is_once = true,
             "--interval" => {
                 let value = rest.next().ok_or("--interval needs a number")?;
+                let value = value.to_string_lossy();
                 let number = value.parse().ok().filter(|number| (1..=3_600_000).contains(number));
                 interval = number.ok_or_else(|| format!("{value:?} is no interval"))?;
             }
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             _ if path.is_some() => return Err("more than one pool".into()),
-            name => path = Some(PathBuf::from(name)),
+            _ => path = Some(PathBuf::from(argument)),
         }
     }
     let path = path.ok_or("which pool?")?;

@@ -8,7 +8,6 @@ use crate::identity::{ClientTable, Held, Slot};
 use crate::recover::{Recovered, Recovery, Redo};
 use crate::segment::{Backing, HEADER_BYTES, PAGE_BYTES, Segment, Stamp};
 use std::cell::Cell;
-use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,13 +120,13 @@ impl Pool {
     pub(crate) fn join_as(&self, me: Process) -> Result<Client<'_>, PoolError> {
         let full = PoolError::Full { clients: self.places.rows - 1 };
         let held = self.table().claim(me).ok_or(full)?;
-        Ok(Client { pool: self, held, one_thread: PhantomData })
+        Ok(Client { pool: self, held, is_recovering: Cell::new(false) })
     }
 
     /// Leases this identity to the caller. `None`: it is not free.
     pub(crate) fn join_at(&self, id: u16) -> Result<Option<Client<'_>>, PoolError> {
         let held = self.table().claim_at(id, self.kernel.own()?);
-        Ok(held.map(|held| Client { pool: self, held, one_thread: PhantomData }))
+        Ok(held.map(|held| Client { pool: self, held, is_recovering: Cell::new(false) }))
     }
 
     /// The memory.
@@ -191,8 +190,8 @@ impl Pool {
 pub struct Client<'a> {
     pool: &'a Pool,
     held: Held,
-    /// Two threads under one identity would overwrite each other's intents.
-    one_thread: PhantomData<Cell<()>>,
+    /// Also makes it of one thread: two under one identity would overwrite each other's intents.
+    is_recovering: Cell<bool>,
 }
 
 /// A change that took place and is open. Hand it to [`Client::finish`].
@@ -207,6 +206,10 @@ impl Client<'_> {
     /// The identity, from 1 on. No two clients that live have the same.
     pub fn id(&self) -> u16 {
         self.held.id
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        self.pool
     }
 
     /// The era of the lease: another one for each holder of the identity.
@@ -234,8 +237,19 @@ impl Client<'_> {
         self.pool.detector().acknowledge(self.held.id, done.era);
     }
 
-    /// Recovers the clients that are dead now. Other clients do not wait; nor does this one for others.
+    /// Recovers the clients that are dead now. Other clients do not wait; nor does this one for others. `redo` must not
+    /// call it again, which is an error.
     pub fn recover(&self, redo: &impl Redo) -> Result<Recovered, PoolError> {
+        struct End<'a>(&'a Cell<bool>);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.set(false);
+            }
+        }
+        if self.is_recovering.replace(true) {
+            return Err(PoolError::Recovering { client: self.held.id });
+        }
+        let _end = End(&self.is_recovering);
         let (table, detector) = (self.pool.table(), self.pool.detector());
         Recovery { table, detector, processes: &self.pool.kernel }.run(self.held.id, redo)
     }

@@ -4,6 +4,7 @@ use super::torture::Nothing;
 use super::*;
 use crate::test_folder::Folder;
 use std::fs::OpenOptions;
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -152,4 +153,36 @@ fn two_mappings_of_one_file_are_one_pool() {
     assert_eq!([first.id(), second.id()], [1, 2]);
     pool.atomics(pool.data(), 1).unwrap()[0].store(9, Ordering::Relaxed);
     assert_eq!(other.atomics(other.data(), 1).unwrap()[0].load(Ordering::Relaxed), 9);
+}
+
+/// A user that recovers again in the middle of a recovery.
+struct Nested<'a>(&'a Pool, &'a Client<'a>, Cell<bool>);
+
+impl Redo for Nested<'_> {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        Ok(&self.0.words(target, 1)?[0])
+    }
+
+    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
+        let again = self.1.recover(self);
+        self.2.set(matches!(again, Err(PoolError::Recovering { client: 1 })));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_recovery_begins_no_other_one() {
+    let pool = Pool::create(&Backing::Memory { bytes: 1 << 20 }, 4).unwrap();
+    let own = pool.join().unwrap();
+    let me = Kernel::new().unwrap().own().unwrap();
+    for _ in 0..2 {
+        let ended = Process { birth: me.birth ^ 1, ..me };
+        let mut client = ManuallyDrop::new(pool.join_as(ended).unwrap());
+        let change = Change { target: pool.data(), operation: [0; 5] };
+        let seen = pool.words(pool.data(), 1).unwrap()[0].load();
+        let _open = client.exchange(&change, seen, 1).unwrap().unwrap();
+        let user = Nested(&pool, &own, Cell::new(false));
+        assert_eq!(own.recover(&user).unwrap().changes, 1);
+        assert!(user.2.get());
+    }
 }

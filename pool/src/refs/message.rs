@@ -10,7 +10,7 @@
 use super::client::RefClient;
 use super::reference::Ref;
 use crate::PoolError;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::Ordering;
 
 /// A call: its references are the arguments, and the last one is the result.
 ///
@@ -70,18 +70,18 @@ impl<'c> Message<'c> {
         Ok(self.reference.embedded()? - 1)
     }
 
-    /// The words of an argument. The message keeps it: only the holder of the message changes its references.
-    pub fn argument(&self, n: u64) -> Result<&[AtomicU64], PoolError> {
+    /// An argument. It is counted, so it stays whatever becomes of the message: one compare-and-swap.
+    pub fn argument(&self, n: u64) -> Result<Ref<'c>, PoolError> {
         let count = self.arguments()?;
         if n >= count {
             return Err(PoolError::NoReference { index: n, count });
         }
-        self.reference.embedded_data(n)
+        self.reference.follow(n as u32)
     }
 
-    /// The words of the result.
-    pub fn result(&self) -> Result<&[AtomicU64], PoolError> {
-        self.reference.embedded_data(self.arguments()?)
+    /// The result, counted as an argument is.
+    pub fn result(&self) -> Result<Ref<'c>, PoolError> {
+        self.reference.follow(self.arguments()? as u32)
     }
 
     /// The object, to send it.

@@ -39,14 +39,10 @@ impl<'c> Ref<'c> {
         self.client.embedded(self.object)
     }
 
-    /// The words of the object that the n-th embedded reference refers to. It stays while nobody changes that
-    /// reference: its writer alone may.
-    pub(super) fn embedded_data(&self, n: u64) -> Result<&[AtomicU64], PoolError> {
-        let memory = &self.client.holder().memory;
-        match own(memory.cell(memory.embedded(self.object, n))?) {
-            0 => Err(PoolError::NoReference { index: n, count: 0 }),
-            object => self.client.data(object),
-        }
+    /// What the n-th embedded reference refers to, counted. For the client that writes that reference.
+    pub(super) fn follow(&self, n: u32) -> Result<Ref<'c>, PoolError> {
+        let found = self.client.get(self, n)?;
+        found.ok_or(PoolError::NoReference { index: n.into(), count: 0 })
     }
 
     /// Releases the reference, as dropping it does, and says what went wrong: then it is released later.

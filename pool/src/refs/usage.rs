@@ -9,7 +9,8 @@ use crate::alloc::{Heap, used_blocks};
 use crate::flaw::Flaw;
 use crate::pool::torture::{Nothing, Random};
 use crate::recover::Recovered;
-use crate::{Message, PoolError};
+use crate::{Message, Pool, PoolError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Blocks that are used.
@@ -239,8 +240,9 @@ fn a_call_copies_nothing() {
         let mut calls = server.receiver(&ring(&pool, 0)).unwrap();
         let message = Message::of(calls.receive().unwrap().unwrap()).unwrap();
         assert_eq!((message.function().unwrap(), message.arguments().unwrap()), (7, 2));
-        let value = |n| message.argument(n).unwrap()[0].load(Relaxed);
-        message.result().unwrap()[0].store(value(0) + value(1), Relaxed);
+        let value = |n| message.argument(n).unwrap().data().unwrap()[0].load(Relaxed);
+        let sum = value(0) + value(1);
+        message.result().unwrap().data().unwrap()[0].store(sum, Relaxed);
         assert!(matches!(message.argument(2), Err(PoolError::NoReference { .. })));
         let mut answers = server.sender(&ring(&pool, 1)).unwrap();
         answers.send(message.into_ref()).unwrap().ok().unwrap();
@@ -254,6 +256,48 @@ fn a_call_copies_nothing() {
     assert!(matches!(Message::of(result), Err(PoolError::NoReference { .. })));
     let empty = Message::of(caller.alloc(8, 1).unwrap()).unwrap();
     assert!(matches!(empty.result(), Err(PoolError::NoReference { .. })));
+}
+
+/// An argument outlives its message, and the message's reference to it.
+#[test]
+fn an_argument_stays_while_its_holder_has_it() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let [argument, result] = [0; 2].map(|_| client.alloc(8, 0).unwrap());
+    argument.data().unwrap()[0].store(7, Relaxed);
+    let reference = client.message(1, &[&argument], &result).unwrap().into_ref();
+    drop(argument);
+    let message = Message::of(reference.clone()).unwrap();
+    let found = message.argument(0).unwrap();
+    client.set(&reference, 0, None).unwrap();
+    let words = found.data().unwrap();
+    assert!(words[0].load(Relaxed) == 7 && used_blocks(&heap).unwrap().contains(&found.object()));
+    drop((message, reference));
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len(), 2);
+    drop(found);
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len(), 1);
+}
+
+/// The step of a move would name cells of another pool. A second mapping of the same pool is no other one.
+#[test]
+fn a_ring_of_another_pool_is_refused() {
+    let pools = [memory(), memory()];
+    let same = Pool::of(pools[0].segment().fd().try_clone_to_owned().unwrap()).unwrap();
+    let heap = Heap::new(&pools[0], RESERVED).unwrap();
+    let refs = Refs::new(&heap, pools[0].data()).unwrap();
+    let client = refs.join().unwrap();
+    let refused = |end: &dyn Fn() -> bool| catch_unwind(AssertUnwindSafe(end)).unwrap_err();
+    refused(&|| client.sender(&ring(&pools[1], 0)).is_some());
+    refused(&|| client.receiver(&ring(&pools[1], 0)).is_some());
+    let other = pools[1].join().unwrap();
+    refused(&|| ring(&pools[0], 0).producer(&other).is_some());
+    refused(&|| ring(&pools[0], 0).consumer(&other).is_some());
+    let mut sender = client.sender(&ring(&same, 0)).unwrap();
+    let mut receiver = client.receiver(&ring(&pools[0], 0)).unwrap();
+    sender.send(client.alloc(8, 0).unwrap()).unwrap().ok().unwrap();
+    assert!(receiver.receive().unwrap().is_some());
 }
 
 #[test]

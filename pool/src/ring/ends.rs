@@ -71,7 +71,7 @@ impl<'a> Ring<'a> {
     }
 
     /// Makes the client the producer. `None`: another client is, or one that is dead and was not recovered. The caller
-    /// drops the end before the client: afterwards another client may have it.
+    /// drops the end before the client: afterwards another client may have it. Panics if the client is another pool's.
     pub fn producer(&self, client: &Client) -> Option<Producer<'a>> {
         let holder = self.take(self.producer, client)?;
         let sent = self.words.sent.load(Ordering::Acquire);
@@ -86,6 +86,8 @@ impl<'a> Ring<'a> {
     }
 
     fn take(&self, end: &AtomicU64, client: &Client) -> Option<u64> {
+        let [own, other] = [self.pool, client.pool()].map(|pool| pool.segment().name());
+        assert_eq!(own, other, "the ring is in one pool, and the client in another one");
         let (id, era) = (client.id(), client.lease_era());
         let own = era << CLIENT_BITS | u64::from(id);
         let seen = end.load(Ordering::Acquire);

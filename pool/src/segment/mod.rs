@@ -20,7 +20,9 @@ pub(crate) use header::{HEADER_BYTES, Stamp};
 use crate::PoolError;
 use file::{Kind, Opened};
 use header::Header;
+use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -35,6 +37,8 @@ pub struct Segment {
     bytes: u64,
     fd: OwnedFd,
     kind: Kind,
+    /// Device and number of the file.
+    name: (u64, u64),
 }
 
 // SAFETY: the mapping lives as long as the segment, and its memory is reached by atomic operations only.
@@ -94,6 +98,10 @@ impl Segment {
 
     fn map(opened: Opened) -> Result<Segment, PoolError> {
         let Opened { fd, bytes, kind } = opened;
+        let file = File::from(fd);
+        let about =
+            file.metadata().map_err(|source| PoolError::Kernel { call: "fstat", source })?;
+        let (fd, name) = (OwnedFd::from(file), (about.dev(), about.ino()));
         let too_long = |_| PoolError::Bytes { bytes, min: HEADER_BYTES };
         let length = usize::try_from(bytes).map_err(too_long)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -105,7 +113,7 @@ impl Segment {
             return Err(PoolError::last("mmap"));
         }
         let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address 0");
-        let segment = Segment { base, bytes, fd, kind };
+        let segment = Segment { base, bytes, fd, kind, name };
         // SAFETY: the range is the mapping just made.
         if unsafe { libc::madvise(base.as_ptr().cast(), length, libc::MADV_DONTFORK) } != 0 {
             return Err(PoolError::last("madvise"));
@@ -116,6 +124,11 @@ impl Segment {
     /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Device and number of the file: the same in all processes, and for all mappings of it.
+    pub(crate) fn name(&self) -> (u64, u64) {
+        self.name
     }
 
     /// The file. Another process maps it by [`Pool::of`](crate::Pool::of).
@@ -185,7 +198,7 @@ mod tests {
     use super::*;
     use crate::test_folder::Folder;
     use std::fs::{self, OpenOptions};
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::FileExt;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     const BYTES: u64 = 1 << 20;
