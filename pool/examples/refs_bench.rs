@@ -237,7 +237,7 @@ fn look(client: &RefClient, end: &AtomicU64) -> u64 {
     client.set_persistent(0, Some(&outer)).expect("it is empty");
     let (mut operations, mut sum) = (0, 0);
     while end.load(Ordering::Relaxed) == 0 {
-        let reader = client.read();
+        let reader = client.read().expect("a clock");
         for _ in 0..OBJECTS {
             let outer = reader.persistent(0).expect("a root").expect("an object");
             let inner = outer.follow(0).expect("a reference").expect("an object");

@@ -40,7 +40,7 @@ impl Stage {
         let heap = Heap::new(&self.pool, RESERVED).unwrap();
         let refs = Refs::new(&heap, self.pool.data()).unwrap();
         let client = refs.join().unwrap();
-        wait_until(|| client.read().persistent(0).unwrap().is_some());
+        wait_until(|| client.read().unwrap().persistent(0).unwrap().is_some());
     }
 
     fn start_manager(&mut self) {
@@ -112,7 +112,7 @@ fn a_killed_client_is_recovered_once() {
     let heap = Heap::find(&stage.pool).unwrap().unwrap();
     let refs = Refs::find(&heap).unwrap().unwrap();
     let client = refs.join().unwrap();
-    assert!(client.read().persistent(0).unwrap().is_some());
+    assert!(client.read().unwrap().persistent(0).unwrap().is_some());
     let held: Vec<_> = (0..20).map(|_| client.alloc(500 << 10, 0).unwrap()).collect();
     assert_eq!(held.len(), 20);
 }

@@ -210,10 +210,10 @@ impl<'a> Heap<'a> {
         Heap::new(pool, reserved).map(Some)
     }
 
-    /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last holder
-    /// of the identity left something that cannot be finished.
+    /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last
+    /// holders of all free identities left something that cannot be finished.
     pub fn join(&'a self) -> Result<Allocator<'a>, PoolError> {
-        self.allocator(self.pool.join()?)
+        self.pool.join_first(|client| self.allocator(client))
     }
 
     pub(crate) fn allocator(&'a self, client: Client<'a>) -> Result<Allocator<'a>, PoolError> {
@@ -247,6 +247,19 @@ impl<'a> Heap<'a> {
     pub(crate) fn blocks(&'a self, client: u16) -> Blocks<'a> {
         let owners = self.arenas.each_ref().map(|arena| arena.owner(client));
         Blocks { heap: self, owners, huge: self.huge.owner(client) }
+    }
+
+    /// Gives all that the client has to the heap. Its user frees blocks under the same identity, which then has slabs
+    /// again.
+    pub(crate) fn reclaim(
+        &'a self,
+        client: u16,
+        user: impl FnOnce() -> Result<(), PoolError>,
+    ) -> Result<(), PoolError> {
+        let blocks = self.blocks(client);
+        blocks.settle_all()?;
+        user()?;
+        blocks.reclaim()
     }
 
     /// Bytes of the used block that begins at an offset. `None`: none does. Constant time.
@@ -462,10 +475,6 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
     }
 
     fn reclaim(&self, client: u16) -> Result<(), PoolError> {
-        let blocks = self.heap.blocks(client);
-        blocks.settle_all()?;
-        // The user frees blocks of the dead under its identity, which then has slabs again.
-        self.user.reclaim(client)?;
-        blocks.reclaim()
+        self.heap.reclaim(client, || self.user.reclaim(client))
     }
 }

@@ -336,6 +336,20 @@ fn an_operation_that_an_open_change_stops_is_finished_later() {
     assert_all_is_free(&heap);
 }
 
+/// What the last holder of one identity left cannot be finished. The others can be had.
+#[test]
+fn an_identity_that_is_damaged_is_passed_over() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let step = &heap.arenas()[0].holdings[1].step;
+    step.store(u64::MAX, Ordering::Relaxed);
+    let clients: Vec<_> = std::iter::from_fn(|| heap.join().ok()).collect();
+    assert_eq!(clients.iter().map(|client| client.id()).collect::<Vec<_>>(), [2, 3, 4]);
+    assert!(matches!(heap.join(), Err(PoolError::Damaged { client: 1, .. })));
+    step.store(0, Ordering::Relaxed);
+    assert_eq!(heap.join().unwrap().id(), 1);
+}
+
 #[test]
 fn another_heap_in_the_same_pool_is_refused() {
     let pool = memory();

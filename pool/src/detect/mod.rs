@@ -30,9 +30,9 @@ mod word;
 
 pub use intent::Change;
 pub(crate) use intent::{Intent, Open};
-pub(crate) use word::CLIENTS_MAX;
 #[cfg(not(loom))]
 pub(crate) use word::is_supported;
+pub(crate) use word::{CLIENTS_MAX, ERA_MAX};
 pub use word::{Marked, Tag, Word};
 
 use crate::PoolError;

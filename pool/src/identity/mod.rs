@@ -119,9 +119,14 @@ impl<'a> ClientTable<'a> {
 
     /// Leases a free identity to this process. `None`: there is none.
     pub(crate) fn claim(&self, me: Process) -> Option<Held> {
+        self.claim_from(1, me)
+    }
+
+    /// The same, from an identity on.
+    pub(crate) fn claim_from(&self, first: ClientId, me: Process) -> Option<Held> {
         loop {
             let mut is_revoked = false;
-            for id in self.ids() {
+            for id in self.ids().filter(|id| *id >= first) {
                 match self.claim_one(id, me) {
                     Claim::Held(held) => return Some(held),
                     Claim::Revoked => is_revoked = true,
@@ -132,6 +137,13 @@ impl<'a> ClientTable<'a> {
                 return None;
             }
         }
+    }
+
+    /// Whether as many identities as this are free now.
+    #[cfg(not(loom))]
+    pub(crate) fn has_free(&self, count: usize) -> bool {
+        let is_free = |id: &ClientId| self.slots[usize::from(*id)].look().state() == State::Free;
+        self.ids().filter(is_free).take(count).count() == count
     }
 
     /// Leases this identity to the process. `None`: it is not free, or the claim was revoked.

@@ -37,9 +37,11 @@ impl<'a> Manager<'a> {
             Some(refs) => {
                 user.has_refs = true;
                 let user = RefsRedo { refs: &refs, user: &user };
-                let done = self.client.recover(&HeapRedo { heap: &heap, user: &user })?;
-                refs.sweep()?;
-                Ok(done)
+                let done = self.client.recover(&HeapRedo { heap: &heap, user: &user });
+                // An error of it comes again, in a pass that has recovered nobody.
+                let swept = refs.sweep();
+                let done = done?;
+                if done == Recovered::default() { swept.map(|()| done) } else { Ok(done) }
             }
         }
     }

@@ -178,14 +178,59 @@ fn what_readers_kept_is_freed_after_its_client_has_left() {
     let object = writing.alloc(8, 0).unwrap();
     writing.set_persistent(0, Some(&object)).unwrap();
     drop(object);
-    let reader = reading.read();
+    let reader = reading.read().unwrap();
     let peek = reader.persistent(0).unwrap().unwrap().object();
     writing.set_persistent(0, None).unwrap();
     drop(writing);
     let is_used = || used_blocks(&heap).unwrap().contains(&peek);
+    // One look at what is kept is one era.
+    let clock = || pool.atomics(pool.data(), 1).unwrap()[0].load(Ordering::Relaxed);
+    let before = clock();
     manager.pass().unwrap();
-    assert!(is_used());
+    assert!(is_used() && clock() == before + 1);
+    // The last free identity is left to those that join.
+    let [last, other] = [0; 2].map(|_| pool.join().unwrap());
+    assert_eq!((last.id(), other.id()), (3, 4));
+    drop(last);
+    manager.pass().unwrap();
+    assert_eq!(clock(), before + 1);
+    drop(other);
     drop(reader);
     manager.pass().unwrap();
     assert!(!is_used());
+}
+
+/// What cannot be swept hides neither what was recovered nor the rest.
+#[test]
+fn an_identity_that_cannot_be_swept_is_an_error_of_its_own() {
+    let pool = Pool::create(&Backing::Memory { bytes: BYTES }, 5).unwrap();
+    let manager = Manager::new(&pool).unwrap();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let writers = [0; 2].map(|_| refs.join().unwrap());
+    let reading = refs.join().unwrap();
+    let reader = reading.read().unwrap();
+    let kept = [0, 1].map(|n| {
+        let object = writers[n].alloc(8, 0).unwrap();
+        drop(writers[n].share(&object).unwrap());
+        object.object()
+    });
+    drop(writers);
+    drop(reader);
+    // The list of the first one has no end.
+    let next = &pool.atomics(kept[0] + 24, 1).unwrap()[0];
+    next.store(kept[0], Ordering::Relaxed);
+    let client = ended(&pool);
+    assert_eq!(client.id(), 2);
+    drop(client);
+    let held = pool.join().unwrap();
+    let _dead = dead(&pool);
+    drop(held);
+    assert_eq!(manager.pass().unwrap(), Recovered { clients: 1, changes: 0 });
+    assert_eq!(used_blocks(&heap).unwrap(), [kept[0]]);
+    let pass = manager.pass();
+    assert!(matches!(pass, Err(PoolError::Damaged { client: 2, .. })), "{pass:?}");
+    next.store(0, Ordering::Relaxed);
+    manager.pass().unwrap();
+    assert_eq!(used_blocks(&heap).unwrap(), []);
 }

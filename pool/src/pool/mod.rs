@@ -123,6 +123,22 @@ impl Pool {
         Ok(Client { pool: self, held, is_recovering: Cell::new(false) })
     }
 
+    /// Leases one identity after the other to the caller, until one serves the purpose. The first error, if none does.
+    pub(crate) fn join_first<'a, T>(
+        &'a self,
+        purpose: impl Fn(Client<'a>) -> Result<T, PoolError>,
+    ) -> Result<T, PoolError> {
+        let (me, mut first, mut refused) = (self.kernel.own()?, 1, None);
+        while let Some(held) = self.table().claim_from(first, me) {
+            first = held.id + 1;
+            match purpose(Client { pool: self, held, is_recovering: Cell::new(false) }) {
+                Ok(end) => return Ok(end),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or(PoolError::Full { clients: self.clients() }))
+    }
+
     /// Leases this identity to the caller. `None`: it is not free.
     pub(crate) fn join_at(&self, id: u16) -> Result<Option<Client<'_>>, PoolError> {
         let held = self.table().claim_at(id, self.kernel.own()?);

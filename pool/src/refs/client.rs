@@ -1,6 +1,6 @@
 //! The layer in a pool, and a client of it.
 
-use super::header::{Count, HEADER_BYTES, Header};
+use super::header::{Count, EMBEDDED_MAX, HEADER_BYTES, Header};
 use super::holder::{Holder, Memory, OF_REFS, RefTable, own};
 use super::holding::{HOLDING_BYTES, Holding, IDLE};
 use super::memory::HeapMemory;
@@ -104,9 +104,9 @@ impl<'a> Refs<'a> {
     }
 
     /// Leases an identity to the caller, and makes it a client of the layer. Does not block. An error if the last
-    /// holder of the identity left something that cannot be finished.
+    /// holders of all free identities left something that cannot be finished.
     pub fn join(&'a self) -> Result<RefClient<'a>, PoolError> {
-        self.client(self.heap.pool().join()?)
+        self.heap.pool().join_first(|client| self.client(client))
     }
 
     pub(crate) fn client(&'a self, client: Client<'a>) -> Result<RefClient<'a>, PoolError> {
@@ -125,17 +125,20 @@ impl<'a> Refs<'a> {
     }
 
     /// Frees what readers kept from the last holders of identities that are free now. Does not block. For those that
-    /// have an identity themselves.
+    /// have an identity themselves. Each identity is leased for a moment; the last free one is left to those that join,
+    /// which do the same. The first error is returned; the others are swept all the same.
     pub(crate) fn sweep(&'a self) -> Result<(), PoolError> {
+        let (pool, mut first_error) = (self.heap.pool(), Ok(()));
         for (id, holding) in self.table.holdings.iter().enumerate().skip(1) {
             if holding.kept.load(Ordering::Relaxed) != 0
-                && let Some(client) = self.heap.pool().join_at(id as u16)?
+                && pool.table().has_free(2)
+                && let Some(client) = pool.join_at(id as u16)?
             {
-                // Joining does it.
-                drop(self.client(client)?);
+                let swept = self.heap.reclaim(client.id(), || self.holder(client.id()).reclaim());
+                first_error = first_error.and(swept);
             }
         }
-        Ok(())
+        first_error
     }
 
     pub(super) fn holder(&'a self, id: u16) -> Holder<'a, HeapMemory<'a>> {
@@ -183,8 +186,8 @@ impl<'a> RefClient<'a> {
                 count: EMBEDDED_MAX.into(),
             });
         }
+        let (memory, birth) = (&self.holder.memory, self.holder.era()?);
         let root = self.take_root()?;
-        let (memory, birth) = (&self.holder.memory, self.holder.era());
         let init = |object: u64| {
             let header = memory.header(object).expect("a block of the heap, of 16 bytes at least");
             header.init(embedded, birth);
@@ -247,7 +250,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// Begins to look at objects without counting them. Does not block.
-    pub fn read(&self) -> Reader<'_> {
+    pub fn read(&self) -> Result<Reader<'_>, PoolError> {
         Reader::new(self)
     }
 
@@ -301,7 +304,7 @@ impl<'a> RefClient<'a> {
             return Ok(());
         }
         self.holder.settle()?;
-        self.holder.drain()
+        self.holder.drain().map(|_| ())
     }
 
     /// Where a persistent root is.
@@ -431,9 +434,6 @@ impl<'a> RefClient<'a> {
         }
     }
 }
-
-/// Embedded references of an object at most.
-const EMBEDDED_MAX: u32 = 1 << 28;
 
 impl Drop for RefClient<'_> {
     fn drop(&mut self) {

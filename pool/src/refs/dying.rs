@@ -1,11 +1,11 @@
 //! Objects without a reference: when they are freed, and what they refer to is released.
 
-use super::header::Count;
+use super::header::{Count, EMBEDDED_MAX, is_private};
 use super::holder::{Holder, Memory, own, put};
 use super::holding::{CURRENT_AT, HOLDING_BYTES};
 use crate::PoolError;
 use crate::crash::crash_point;
-use crate::detect::Tag;
+use crate::detect::{ERA_MAX, Tag};
 use crate::flaw::flawed;
 use crate::sync::{Ordering, fence};
 
@@ -22,20 +22,22 @@ impl<M: Memory> Holder<'_, M> {
     #[cold]
     fn release_shared(&self, cell: u64, object: u64) -> Result<(), PoolError> {
         self.release(cell, object)?;
-        self.drain()
+        self.drain().map(|_| ())
     }
 
     /// Frees the dying objects that no reader looks at, and those that die by it. Takes time in proportion to what is
-    /// freed, and no memory. May be repeated.
-    pub(super) fn drain(&self) -> Result<(), PoolError> {
+    /// freed, and no memory. May be repeated. Returns how many others it has kept.
+    pub(super) fn drain(&self) -> Result<u64, PoolError> {
+        let mut kept = 0;
         while let Some(object) = self.next_dying()? {
             if self.is_protected(object)? {
                 self.keep(object)?;
+                kept += 1;
             } else {
                 self.finish(object)?;
             }
         }
-        Ok(())
+        Ok(kept)
     }
 
     /// Whether readers have kept objects from being freed.
@@ -47,20 +49,36 @@ impl<M: Memory> Holder<'_, M> {
     /// Returns how many are still kept.
     pub(super) fn revisit(&self) -> Result<u64, PoolError> {
         self.drain()?;
-        if self.has_kept() {
-            self.table.clock.fetch_add(1, Ordering::AcqRel);
-            put(&self.holding.dying, own(&self.holding.kept));
-            crash_point!("refs.revisited");
-            put(&self.holding.kept, 0);
-            crash_point!("refs.unkept");
-            self.drain()?;
+        if !self.has_kept() {
+            return Ok(0);
         }
-        let (mut kept, mut count) = (own(&self.holding.kept), 0);
-        while kept != 0 {
-            kept = own(&self.memory.header(kept)?.next);
-            count += 1;
+        self.check_kept()?;
+        // The clock stops at its last era.
+        self.era()?;
+        self.table.clock.fetch_add(1, Ordering::AcqRel);
+        put(&self.holding.dying, own(&self.holding.kept));
+        crash_point!("refs.revisited");
+        put(&self.holding.kept, 0);
+        crash_point!("refs.unkept");
+        self.drain()
+    }
+
+    /// An error if the list of kept objects has no end: they would be freed more than once.
+    fn check_kept(&self) -> Result<(), PoolError> {
+        let (mut object, mut earlier) = (own(&self.holding.kept), 0);
+        // The earlier one is remembered for twice as many steps each time, so it is met again if the list comes back.
+        let (mut steps, mut limit) = (0, 1);
+        while object != 0 {
+            if object == earlier {
+                return Err(self.damaged("a list of kept objects", object));
+            }
+            if steps == limit {
+                (earlier, steps, limit) = (object, 0, 2 * limit);
+            }
+            object = own(&self.memory.header(object)?.next);
+            steps += 1;
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Makes the first dying object the current one. `None`: there is none.
@@ -94,7 +112,7 @@ impl<M: Memory> Holder<'_, M> {
     /// Puts the current object aside: a reader looks at it, perhaps.
     fn keep(&self, object: u64) -> Result<(), PoolError> {
         let header = self.memory.header(object)?;
-        header.retire(self.era());
+        header.retire(self.era()?);
         crash_point!("refs.retired");
         put(&header.next, own(&self.holding.kept));
         crash_point!("refs.keep_linked");
@@ -107,8 +125,12 @@ impl<M: Memory> Holder<'_, M> {
 
     /// Releases what the current object refers to, and frees it.
     fn finish(&self, object: u64) -> Result<(), PoolError> {
-        let word = &self.memory.header(object)?.word;
-        for n in 0..Count::from_bits(word.value()).embedded() {
+        let seen = self.memory.header(object)?.word.load();
+        let count = Count::from_bits(seen.value);
+        if count.embedded() > EMBEDDED_MAX.into() || count.count() != 0 && !is_private(seen) {
+            return Err(self.damaged("a dying object", seen.value));
+        }
+        for n in 0..count.embedded() {
             let cell = self.memory.embedded(object, n);
             let other = own(self.memory.cell(cell)?);
             if other != 0 {
@@ -119,10 +141,11 @@ impl<M: Memory> Holder<'_, M> {
         self.memory.free_from(at + CURRENT_AT)
     }
 
-    /// The era of now, from 1 on.
+    /// The era of now, from 1 on. An error if no tag can have it.
     #[inline(always)]
-    pub(super) fn era(&self) -> u64 {
-        self.table.clock.load(Ordering::Acquire) + 1
+    pub(super) fn era(&self) -> Result<u64, PoolError> {
+        let clock = self.table.clock.load(Ordering::Acquire);
+        if clock < ERA_MAX { Ok(clock + 1) } else { Err(self.damaged("the clock", clock)) }
     }
 
     /// Whether a client looks at objects of an era in which this one lived. No cell of an object has it any more.
@@ -134,7 +157,7 @@ impl<M: Memory> Holder<'_, M> {
         // The cells were cleared before a reader's eras are read: see `Holder::look`.
         fence(Ordering::SeqCst);
         let birth = header.birth.load(Ordering::Relaxed);
-        let retired = header.retired().unwrap_or_else(|| self.era());
+        let retired = header.retired().map_or_else(|| self.era(), Ok)?;
         let covers = |id: usize| {
             let Some(holding) = self.table.holdings.get(id) else { return false };
             // The order matters: a reader writes `upper` first.
@@ -155,22 +178,22 @@ impl<M: Memory> Holder<'_, M> {
 
     /// The client begins to look at objects that it does not count: what it loads by [`Holder::look`] is not freed
     /// before [`Holder::end_looking`].
-    pub(super) fn begin_looking(&self) {
+    pub(super) fn begin_looking(&self) -> Result<(), PoolError> {
         let (word, bit) = (usize::from(self.id) / 64, 1 << (self.id % 64));
         if self.table.readers[word].load(Ordering::Relaxed) & bit == 0 {
             self.table.readers[word].fetch_or(bit, Ordering::AcqRel);
             crash_point!("refs.reader_listed");
         }
-        let mut era = self.era();
+        let mut era = self.era()?;
         loop {
             put(&self.holding.upper, era);
             crash_point!("refs.upper");
             put(&self.holding.lower, era);
             crash_point!("refs.lower");
             fence(Ordering::SeqCst);
-            let now = self.era();
+            let now = self.era()?;
             if now == era {
-                return;
+                return Ok(());
             }
             era = now;
         }
@@ -186,7 +209,7 @@ impl<M: Memory> Holder<'_, M> {
         let cell = self.memory.cell(cell)?;
         loop {
             let object = cell.load(Ordering::Acquire);
-            let era = self.era();
+            let era = self.era()?;
             if era == own(&self.holding.upper) {
                 return Ok(object);
             }

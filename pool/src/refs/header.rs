@@ -23,6 +23,9 @@ pub(crate) struct Header {
     pub next: AtomicU64,
 }
 
+/// Embedded references of an object at most.
+pub(super) const EMBEDDED_MAX: u32 = 1 << 28;
+
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: u64 = 32;
 

@@ -15,6 +15,7 @@ pub(super) struct HeapMemory<'a> {
 impl Memory for HeapMemory<'_> {
     #[inline(always)]
     fn header(&self, object: u64) -> Result<&Header, PoolError> {
+        count_read();
         let pool = self.blocks.heap().pool();
         if object < pool.data() {
             return Err(out_of_range(object, HEADER_BYTES));
@@ -24,6 +25,7 @@ impl Memory for HeapMemory<'_> {
 
     #[inline(always)]
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError> {
+        count_read();
         self.blocks.cell(at).ok_or_else(|| out_of_range(at, 8))
     }
 
@@ -36,6 +38,19 @@ impl Memory for HeapMemory<'_> {
     fn free_from(&self, cell: u64) -> Result<(), PoolError> {
         self.blocks.free_from(cell).map(|_| ())
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Headers and cells that this thread has asked for.
+    pub(super) static READS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// For tests.
+#[inline(always)]
+fn count_read() {
+    #[cfg(test)]
+    READS.set(READS.get() + 1);
 }
 
 #[cold]

@@ -181,7 +181,7 @@ impl<'a> Actor<'a> {
     /// Looks at what the cell has: it must not be freed meanwhile.
     fn look(&self, cell: u64) {
         let holder = self.holder();
-        holder.begin_looking();
+        holder.begin_looking().unwrap();
         let found = holder.look(cell).unwrap();
         if found != 0 {
             let freed = &self.world.freed[((found - OBJECTS_AT) / 64) as usize];

@@ -7,10 +7,11 @@ use crate::PoolError;
 use crate::crash::is_dead;
 use crate::sync::AtomicU64;
 
-/// While it lives, no object is freed that is found through it (hazard eras, section 5.4). Objects that are made later
-/// than its last load, or died before it began, are freed all the same: so a reader that hangs keeps only what lived
-/// with it. One that loads for a long time keeps all that dies meanwhile: it should end soon. Loading a reference is
-/// two loads; in a new era also one store and a fence.
+/// While it lives, no object is freed that is found through it (hazard eras, section 5.4). Nor is any other that lived
+/// in an era from the one in which the client began to look, with this reader or another one, to that of its last load.
+/// Objects that were made in later eras, or died in earlier ones, are freed all the same: so a reader that hangs keeps
+/// only what lived with it. One that loads for a long time keeps all that dies meanwhile: it should end soon. Loading a
+/// reference is three loads, two of them of words of the layer; in a new era also one store and a fence.
 pub struct Reader<'c> {
     client: &'c RefClient<'c>,
 }
@@ -23,12 +24,12 @@ pub struct Peek<'r, 'c> {
 }
 
 impl<'c> Reader<'c> {
-    pub(super) fn new(client: &'c RefClient<'_>) -> Reader<'c> {
+    pub(super) fn new(client: &'c RefClient<'_>) -> Result<Reader<'c>, PoolError> {
         if client.looking.get() == 0 {
-            client.holder().begin_looking();
+            client.holder().begin_looking()?;
         }
         client.looking.set(client.looking.get() + 1);
-        Reader { client }
+        Ok(Reader { client })
     }
 
     /// Looks at an object that the client counts. The reference must be the same client's.

@@ -3,6 +3,7 @@
 use super::audit::audit;
 use super::client::{RefClient, Refs, RefsRedo};
 use super::holder::Memory;
+use super::memory::READS;
 use super::reader::Reader;
 use super::reference::Ref;
 use super::{RefReceiver, RefSender};
@@ -182,7 +183,7 @@ impl<'c> Actor<'c> {
     /// Follows references from a persistent root, and counts the last object.
     fn look(&mut self, random: &mut Random) {
         let client = self.client;
-        let reader = self.reader.get_or_insert_with(|| client.read());
+        let reader = self.reader.get_or_insert_with(|| client.read().unwrap());
         let Some(mut peek) = reader.persistent(random.below(4)).unwrap() else { return };
         loop {
             let serial = peek.data().unwrap()[0].load(Ordering::Relaxed);
@@ -411,8 +412,9 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     }
 }
 
-/// How many points the recovery of a client passes that died with three objects, beside one that has this many.
-fn recovery_beside(others: usize) -> usize {
+/// How many points the recovery of a client passes, and how many headers and cells it asks for. The client died with
+/// three objects, beside one that has this many.
+fn recovery_beside(others: usize) -> (usize, usize) {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap();
@@ -430,14 +432,18 @@ fn recovery_beside(others: usize) -> usize {
     });
     end.unwrap_err();
     census.end(me);
+    let before = READS.get();
     let (_, passed) = run(None, || recover(&refs, &census, census.start(LAST, 4), None));
+    let reads = READS.get() - before;
     assert_eq!(audit(&refs, &[]).unwrap().objects.len(), others);
-    passed.len()
+    (passed.len(), reads)
 }
 
 #[test]
 fn recovery_takes_no_longer_if_others_have_more() {
-    assert_eq!(recovery_beside(2), recovery_beside(5000));
+    let (points, reads) = recovery_beside(2);
+    assert!(points > 0 && reads > 0);
+    assert_eq!(recovery_beside(5000), (points, reads));
 }
 
 /// Whether a story fails when the mistake is made, and how. Some mistakes end in a panic.

@@ -89,7 +89,7 @@ fn persistent_roots_outlive_all_clients() {
     assert_eq!(used(&refs), 2);
     let client = refs.join().unwrap();
     let inner = {
-        let reader = client.read();
+        let reader = client.read().unwrap();
         let outer = reader.persistent(63).unwrap().unwrap();
         assert!(reader.persistent(0).unwrap().is_none());
         outer.follow(0).unwrap().unwrap().object()
@@ -135,7 +135,7 @@ fn a_reader_keeps_what_lived_with_it_and_no_more() {
         object.object()
     };
     make(1);
-    let reader = looker.read();
+    let reader = looker.read().unwrap();
     let peek = reader.persistent(0).unwrap().unwrap();
     let second = make(2);
     assert_eq!(peek.data().unwrap()[0].load(Relaxed), 1);
@@ -168,7 +168,7 @@ fn is_kept(flaw: Option<Flaw>) -> bool {
     let [writer, looker] = [0; 2].map(|_| refs.join().unwrap());
     let object = writer.alloc(8, 0).unwrap();
     writer.set_persistent(0, Some(&object)).unwrap();
-    let reader = looker.read();
+    let reader = looker.read().unwrap();
     let peek = reader.persistent(0).unwrap().unwrap();
     drop(object);
     writer.set_persistent(0, None).unwrap();
@@ -318,14 +318,14 @@ fn what_callers_do_wrong_is_an_error() {
     assert!(no_reference(one.set(&object, 2, None)));
     assert!(no_reference(one.get(&object, 2).map(|_| ())));
     assert!(no_reference(one.set_persistent(Refs::PERSISTENT, None)));
-    assert!(no_reference(one.read().persistent(Refs::PERSISTENT).map(|_| ())));
-    assert!(no_reference(one.read().of(&object).unwrap().follow(2).map(|_| ())));
+    assert!(no_reference(one.read().unwrap().persistent(Refs::PERSISTENT).map(|_| ())));
+    assert!(no_reference(one.read().unwrap().of(&object).unwrap().follow(2).map(|_| ())));
     assert!(no_reference(one.alloc(8, u32::MAX).map(|_| ())));
     let other = |end: Result<(), PoolError>| matches!(end, Err(PoolError::OtherClient { .. }));
     assert!(other(two.share(&object).map(|_| ())));
     assert!(other(two.set(&object, 0, None)));
     assert!(other(two.set_persistent(0, Some(&object))));
-    assert!(other(two.read().of(&object).map(|_| ())));
+    assert!(other(two.read().unwrap().of(&object).map(|_| ())));
     for bytes in [BYTES, u64::MAX, u64::MAX - 40] {
         assert!(matches!(one.alloc(bytes, 0), Err(PoolError::NoMemory { .. })));
     }
@@ -357,6 +357,116 @@ fn a_damaged_count_is_an_error() {
     drop(shared);
     client.reclaim().unwrap();
     assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+}
+
+/// Objects that a reader keeps, and that refer to each other by what should be the end of a list.
+#[test]
+fn a_list_of_kept_objects_without_an_end_is_an_error() {
+    for length in [1, 2, 3, 7] {
+        let pool = memory();
+        let heap = Heap::new(&pool, RESERVED).unwrap();
+        let refs = Refs::new(&heap, pool.data()).unwrap();
+        let [writer, looker] = [0; 2].map(|_| refs.join().unwrap());
+        let reader = looker.read().unwrap();
+        let mut kept = Vec::new();
+        for _ in 0..9 {
+            let object = writer.alloc(8, 0).unwrap();
+            kept.push(object.object());
+            drop(writer.share(&object).unwrap());
+        }
+        assert_eq!(audit(&refs, &[]).unwrap().kept.len(), 9);
+        // The last one refers to this one, and not to none.
+        let next = |n: usize| &writer.holder().memory.header(kept[n]).unwrap().next;
+        assert_eq!(next(0).load(Relaxed), 0);
+        next(0).store(kept[length - 1], Relaxed);
+        let reclaimed = writer.reclaim();
+        assert!(matches!(reclaimed, Err(PoolError::Damaged { client: 1, .. })), "{reclaimed:?}");
+        drop(reader);
+        // Others join, though nobody can have this identity.
+        drop(writer);
+        assert_eq!(refs.join().unwrap().id(), 3);
+        next_ends(&pool, kept[0]);
+        assert_eq!(refs.join().unwrap().id(), 1);
+        drop(looker);
+        assert_eq!(used(&refs), 0);
+    }
+}
+
+fn next_ends(pool: &Pool, object: u64) {
+    pool.atomics(object + 24, 1).unwrap()[0].store(0, Relaxed);
+}
+
+/// What is in the list of dying objects is freed only if nothing refers to it, and if it is an object.
+#[test]
+fn a_dying_object_that_is_none_is_an_error() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let client = refs.join().unwrap();
+    let object = client.alloc(8, 0).unwrap();
+    let _shared = client.share(&object).unwrap();
+    let freed = client.alloc(8, 0).unwrap();
+    let wrong = [object.object(), freed.object()];
+    freed.release().unwrap();
+    let holding = client.holder().holding;
+    for wrong in wrong {
+        holding.dying.store(wrong, Relaxed);
+        let end = client.reclaim();
+        assert!(matches!(end, Err(PoolError::Damaged { client: 1, .. })), "{end:?}");
+        for word in [&holding.dying, &holding.current] {
+            word.store(0, Relaxed);
+        }
+    }
+    assert_eq!(audit(&refs, &[]).unwrap().objects.len(), 1);
+}
+
+/// Eras of the clock are stored in tags, and the last one is not followed by the first.
+#[test]
+fn a_clock_that_is_no_clock_is_an_error() {
+    for wrong in [(1 << 54) - 1, 1 << 60, u64::MAX] {
+        let pool = memory();
+        let heap = Heap::new(&pool, RESERVED).unwrap();
+        let refs = Refs::new(&heap, pool.data()).unwrap();
+        let [writer, looker] = [0; 2].map(|_| refs.join().unwrap());
+        let reader = looker.read().unwrap();
+        let object = writer.alloc(8, 0).unwrap();
+        let shared = writer.share(&object).unwrap();
+        writer.set_persistent(0, Some(&object)).unwrap();
+        drop(shared);
+        writer.set_persistent(0, None).unwrap();
+        let clock = &pool.atomics(pool.data(), 1).unwrap()[0];
+        clock.store(wrong, Relaxed);
+        let is_refused = |end: Result<(), PoolError>| {
+            assert!(matches!(end, Err(PoolError::Damaged { what: "the clock", .. })), "{end:?}");
+        };
+        is_refused(object.release());
+        is_refused(writer.reclaim());
+        is_refused(writer.read().map(|_| ()));
+        is_refused(writer.alloc(8, 0).map(|_| ()));
+        is_refused(reader.persistent(0).map(|_| ()));
+        assert_eq!(clock.load(Relaxed), wrong);
+        clock.store(5, Relaxed);
+        drop(reader);
+        writer.reclaim().unwrap();
+        assert!(audit(&refs, &[]).unwrap().objects.is_empty());
+    }
+}
+
+/// What the last holder of one identity left cannot be finished. All others can be had.
+#[test]
+fn an_identity_that_is_damaged_is_passed_over() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let steps: Vec<_> = refs.table().holdings.iter().map(|holding| &holding.step).collect();
+    for id in [1, 3] {
+        steps[id].store(99, Relaxed);
+    }
+    let clients: Vec<_> = std::iter::from_fn(|| refs.join().ok()).collect();
+    assert_eq!(clients.iter().map(|client| client.id()).collect::<Vec<_>>(), [2, 4, 5]);
+    assert!(matches!(refs.join(), Err(PoolError::Damaged { client: 1, found: 99, .. })));
+    steps[1].store(0, Relaxed);
+    assert_eq!(refs.join().unwrap().id(), 1);
 }
 
 /// Threads of one process as clients, and nobody dies.
