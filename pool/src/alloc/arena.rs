@@ -9,7 +9,7 @@ use crate::detect::{Detector, Word};
 use crate::flaw::flawed;
 #[cfg(not(loom))]
 use crate::segment::Segment;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, own, put};
 
 /// Lists that all clients share, and the number of slabs that were ever used. Zeros are an empty heap.
 ///
@@ -126,18 +126,6 @@ pub(super) struct Owner<'a> {
     pub arena: &'a Arena<'a>,
     pub holding: &'a Holding,
     pub id: u16,
-}
-
-/// Stores that another process reads after this one was killed: each is after those before it.
-#[inline(always)]
-pub(super) fn put(word: &AtomicU64, value: u64) {
-    word.store(value, Ordering::Release);
-}
-
-/// What no other client writes now.
-#[inline(always)]
-pub(super) fn own(word: &AtomicU64) -> u64 {
-    word.load(Ordering::Relaxed)
 }
 
 /// What a free block has in its first word: the slab, and the next free block of it. Any other value means that the

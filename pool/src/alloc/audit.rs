@@ -1,12 +1,12 @@
 //! Whether a heap is whole, when nobody is at work.
 
-use super::arena::{Arena, FREE, LENGTH, PARTIAL, own};
+use super::arena::{Arena, FREE, LENGTH, PARTIAL};
 #[cfg(not(loom))]
 use super::heap::Heap;
 use super::holding::{Link, List};
 use super::huge::{Granule, Huge};
 use super::slab::{Local, Place, Shares};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, own};
 use std::collections::BTreeSet;
 
 /// What a whole heap has.

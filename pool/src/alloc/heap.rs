@@ -452,8 +452,8 @@ impl<R: Redo> Redo for HeapRedo<'_, R> {
         Ok(&self.heap.pool.words(target & !OF_HEAP, 1)?[0])
     }
 
-    fn knows(&self, target: u64) -> bool {
-        target & OF_HEAP != 0 || self.user.knows(target)
+    fn knows(&self, target: Option<u64>) -> bool {
+        target.is_some_and(|target| target & OF_HEAP != 0) || self.user.knows(target)
     }
 
     fn can_reclaim(&self) -> Result<(), PoolError> {

@@ -25,13 +25,13 @@
 //! granules.
 
 use super::OF_HEAP;
-use super::arena::{Memory, own, put};
+use super::arena::Memory;
 use super::shared_lists::Then;
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{Change, Detector, Marked, Word};
 use crate::flaw::flawed;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, own, put};
 
 /// What a client does with runs, in a cache line of its own:
 ///

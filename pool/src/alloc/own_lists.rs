@@ -1,11 +1,11 @@
 //! Lists of slabs that one client has. No other client sees them; its recoverer finds them half changed.
 
-use super::arena::{Owner, own, put};
+use super::arena::Owner;
 use super::holding::{Link, List, Step};
 use super::slab::Local;
 use crate::PoolError;
 use crate::crash::crash_point;
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, own, put};
 
 impl<'a> Owner<'a> {
     /// The client's list of slabs of the class; `class` is one more, and 0 for none.

@@ -1,6 +1,6 @@
 //! Finishing what a client began: after its death, and after an error.
 
-use super::arena::{Owner, own, put};
+use super::arena::Owner;
 use super::holding::Step;
 use super::shared_lists::Then;
 use super::slab::Local;
@@ -8,6 +8,7 @@ use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::Change;
 use crate::flaw::flawed;
+use crate::sync::{own, put};
 
 impl Owner<'_> {
     /// Finishes the open step: an allocation is taken back unless its cell has the block, and all else is completed.

@@ -1,13 +1,13 @@
 //! Slabs between clients: each step is one detectable change, or a step of the client that is repeated.
 
-use super::arena::{FREE, LENGTH, Owner, PARTIAL, own, put};
+use super::arena::{FREE, LENGTH, Owner, PARTIAL};
 use super::holding::{Link, List, Step};
 use super::slab::{Local, Place, Shares};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{Change, Marked, Word};
 use crate::flaw::flawed;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, own, put};
 
 /// What belongs to a change of a word, to be done when it has taken place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -106,9 +106,14 @@ impl Word {
     }
 
     /// Makes the word new: changed by nobody. For a client that alone knows the word.
+    ///
+    /// There may have been another word here, about which recovery asks now. If it finds that tag gone, it must see the
+    /// note about it, which was written before the memory could be used again: so the new tag releases it. Plain data
+    /// that replaces a tag does not. That is harmless on the one machine that there is a version for: it stores in
+    /// order, and recovery reads the word by an acquiring load.
     #[inline(always)]
     pub(crate) fn reset(&self, value: u64) {
-        self.tag.store(0, Ordering::Relaxed);
+        self.tag.store(0, Ordering::Release);
         self.value.store(value, Ordering::Relaxed);
     }
 
@@ -170,7 +175,7 @@ impl Word {
     }
 
     pub(crate) fn reset(&self, value: u64) {
-        self.packed.store(value, Ordering::Relaxed);
+        self.packed.store(value, Ordering::Release);
     }
 
     pub(crate) fn is_new(&self) -> bool {

@@ -64,7 +64,7 @@ impl Redo for Others<'_> {
         Ok(&self.pool.words(target, 1)?[0])
     }
 
-    fn knows(&self, _: u64) -> bool {
+    fn knows(&self, _: Option<u64>) -> bool {
         false
     }
 

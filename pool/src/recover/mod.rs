@@ -26,8 +26,9 @@ pub trait Redo {
     /// The word at this offset of the pool. An error if there can be none: the offset comes out of shared memory.
     fn word(&self, target: u64) -> Result<&Word, PoolError>;
 
-    /// Whether it can finish changes of the word at this offset. A client that has another one open is left to others.
-    fn knows(&self, _target: u64) -> bool {
+    /// Whether it can finish changes of the word at this offset, or, if there is none, of all words of the pool. A
+    /// client that has another change open is left to others.
+    fn knows(&self, _target: Option<u64>) -> bool {
         true
     }
 
@@ -86,9 +87,12 @@ impl<P: Processes> Recovery<'_, P> {
     /// An error if the user cannot finish what the dead client, or one that it was recovering, has begun.
     fn may_take(&self, dead: ClientId, redo: &impl Redo) -> Result<(), PoolError> {
         redo.can_reclaim()?;
+        if redo.knows(None) {
+            return Ok(());
+        }
         for client in self.table.charges(dead) {
             if let Some(open) = self.detector.open(client)
-                && !redo.knows(open.change.target)
+                && !redo.knows(Some(open.change.target))
             {
                 return Err(PoolError::Unfinished { client });
             }

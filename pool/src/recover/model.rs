@@ -239,6 +239,43 @@ mod explored {
         }
     }
 
+    /// A recoverer that knows no word.
+    struct Stranger;
+
+    impl Redo for Stranger {
+        fn word(&self, target: u64) -> Result<&Word, PoolError> {
+            Err(PoolError::Range { offset: target, bytes: 16 })
+        }
+
+        fn knows(&self, _: Option<u64>) -> bool {
+            false
+        }
+
+        fn redo(&self, client: u16, _: &Change, _: bool) -> Result<(), PoolError> {
+            Err(PoolError::Unfinished { client })
+        }
+    }
+
+    /// What such a recoverer does.
+    fn recover_others(world: &World, process: &View) {
+        let held = world.table().claim(process.own).expect("an identity is free");
+        let recovery =
+            Recovery { table: world.table(), detector: world.detector(), processes: process };
+        // An error, unless the other one was faster.
+        let _ = recovery.run(held.id, &Stranger);
+        assert!(world.table().leave(held), "it has taken what it cannot finish");
+    }
+
+    /// One that knows the change recovers it, or dies meanwhile, beside one that does not know it.
+    #[test]
+    fn model_a_change_is_left_to_those_that_know_it() {
+        for point in ["recover.taken", "recover.redone"] {
+            let crash = Crash { point, hit: 1 };
+            after_death("detect.exchanged", [recover_others, RECOVER], Some(crash), None);
+        }
+        after_death("detect.exchanged", [recover_others, RECOVER], None, None);
+    }
+
     #[test]
     fn model_a_note_that_comes_late_is_found() {
         let late =

@@ -2,9 +2,10 @@
 
 use super::client::Refs;
 use super::header::Count;
-use super::holder::{Memory, own};
+use super::holder::Memory;
 use super::roots::roots_of;
 use crate::alloc::used_blocks;
+use crate::sync::own;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a whole layer has.

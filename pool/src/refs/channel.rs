@@ -10,10 +10,11 @@
 //! changes of the count for each one that is sent.
 
 use super::client::RefClient;
-use super::holder::{Memory, own};
+use super::holder::Memory;
 use super::reference::Ref;
 use crate::PoolError;
 use crate::ring::{Consumer, Producer, Ring};
+use crate::sync::own;
 
 /// The end of a ring that sends references. Dropping it lets another client have it.
 pub struct RefSender<'c> {

@@ -1,9 +1,9 @@
 //! The layer in a pool, and a client of it.
 
-use super::header::{Count, EMBEDDED_MAX, HEADER_BYTES, Header};
-use super::holder::{Holder, Memory, OF_REFS, RefTable, own};
+use super::header::{Count, EMBEDDED_MAX, HEADER_BYTES};
+use super::holder::{Holder, Memory, OF_REFS, RefTable};
 use super::holding::{HOLDING_BYTES, Holding, IDLE};
-use super::memory::HeapMemory;
+use super::memory::{HeapMemory, header_at};
 use super::reader::Reader;
 use super::reference::Ref;
 use crate::PoolError;
@@ -12,7 +12,7 @@ use crate::crash::is_dead;
 use crate::detect::{Change, Word};
 use crate::pool::Client;
 use crate::recover::{Recovered, Redo};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, own, put};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
@@ -80,7 +80,6 @@ impl<'a> Refs<'a> {
             return Err(PoolError::Range { offset: at, bytes });
         }
         let holdings_at = at + HOLDINGS_AT;
-        pool.atomics(at, 1)?;
         let table = RefTable {
             detector: pool.detector(),
             clock: &pool.atomics(at, 1)?[0],
@@ -193,7 +192,7 @@ impl<'a> RefClient<'a> {
             header.init(embedded, birth);
             for n in 0..embedded.into() {
                 let cell = memory.cell(memory.embedded(object, n)).expect("the block has it");
-                super::holder::put(cell, 0);
+                put(cell, 0);
             }
         };
         let mut made = memory.blocks.alloc_into(root, all, init);
@@ -455,14 +454,11 @@ impl<R: Redo> Redo for RefsRedo<'_, R> {
         if target & OF_REFS == 0 {
             return self.user.word(target);
         }
-        let pool = self.refs.heap.pool();
-        pool.atomics(target & !OF_REFS, 1)?;
-        let header: &Header = &pool.segment().array(target & !OF_REFS, 1)?[0];
-        Ok(&header.word)
+        Ok(&header_at(self.refs.heap.pool(), target & !OF_REFS)?.word)
     }
 
-    fn knows(&self, target: u64) -> bool {
-        target & OF_REFS != 0 || self.user.knows(target)
+    fn knows(&self, target: Option<u64>) -> bool {
+        target.is_some_and(|target| target & OF_REFS != 0) || self.user.knows(target)
     }
 
     fn can_reclaim(&self) -> Result<(), PoolError> {

@@ -1,13 +1,13 @@
 //! Objects without a reference: when they are freed, and what they refer to is released.
 
 use super::header::{Count, EMBEDDED_MAX, is_private};
-use super::holder::{Holder, Memory, own, put};
+use super::holder::{Holder, Memory};
 use super::holding::{CURRENT_AT, HOLDING_BYTES};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{ERA_MAX, Tag};
 use crate::flaw::flawed;
-use crate::sync::{Ordering, fence};
+use crate::sync::{Ordering, fence, own, put};
 
 impl<M: Memory> Holder<'_, M> {
     /// Releases the reference of a root, and frees all objects that nothing refers to any more.

@@ -6,7 +6,7 @@ use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{Change, Detector, Marked};
 use crate::flaw::flawed;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, own, put};
 
 /// What the protocol reads, writes and frees: a pool with its heap, or a model of one. Offsets come out of shared
 /// memory: impossible ones are errors.
@@ -81,18 +81,6 @@ impl Then {
         };
         (then.operation() == *operation).then_some(then)
     }
-}
-
-/// Stores that another process reads after this one was killed: each is after those before it.
-#[inline(always)]
-pub(super) fn put(word: &AtomicU64, value: u64) {
-    word.store(value, Ordering::Release);
-}
-
-/// What no other client writes now.
-#[inline(always)]
-pub(super) fn own(word: &AtomicU64) -> u64 {
-    word.load(Ordering::Relaxed)
 }
 
 impl<'a, M: Memory> Holder<'a, M> {

@@ -4,6 +4,7 @@ use super::header::{HEADER_BYTES, Header};
 use super::holder::Memory;
 use crate::PoolError;
 use crate::alloc::Blocks;
+use crate::pool::Pool;
 use crate::sync::AtomicU64;
 
 /// A client's part of a heap, and the objects in it.
@@ -16,11 +17,7 @@ impl Memory for HeapMemory<'_> {
     #[inline(always)]
     fn header(&self, object: u64) -> Result<&Header, PoolError> {
         count_read();
-        let pool = self.blocks.heap().pool();
-        if object < pool.data() {
-            return Err(out_of_range(object, HEADER_BYTES));
-        }
-        Ok(&pool.segment().array(object, 1)?[0])
+        header_at(self.blocks.heap().pool(), object)
     }
 
     #[inline(always)]
@@ -51,6 +48,15 @@ thread_local! {
 fn count_read() {
     #[cfg(test)]
     READS.set(READS.get() + 1);
+}
+
+/// The header of the object at an offset in the data of a pool.
+#[inline(always)]
+pub(super) fn header_at(pool: &Pool, object: u64) -> Result<&Header, PoolError> {
+    if object < pool.data() {
+        return Err(out_of_range(object, HEADER_BYTES));
+    }
+    Ok(&pool.segment().array(object, 1)?[0])
 }
 
 #[cold]

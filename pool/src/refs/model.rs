@@ -3,7 +3,7 @@
 //! it was freed.
 
 use super::header::{Count, Header};
-use super::holder::{Holder, Memory, OF_REFS, RefTable, own, put};
+use super::holder::{Holder, Memory, OF_REFS, RefTable};
 use super::holding::{CURRENT_AT, HOLDING_BYTES, Holding};
 use crate::PoolError;
 use crate::crash::{Crash, run};
@@ -12,7 +12,7 @@ use crate::flaw::Flaw;
 use crate::identity::process::{Process, Processes};
 use crate::identity::{ClientTable, Held, Slot};
 use crate::recover::{Recovery, Redo};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, own, put};
 use loom::sync::Arc;
 use loom::thread;
 use std::panic::catch_unwind;

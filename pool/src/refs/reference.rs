@@ -1,11 +1,11 @@
 //! A counted reference.
 
 use super::client::RefClient;
-use super::holder::{Memory, own, put};
+use super::holder::Memory;
 use super::roots::copies_at;
 use crate::PoolError;
 use crate::crash::is_dead;
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, own, put};
 
 /// A counted reference to an object, of one client (*CXLRef*, section 3.1). It names a root in shared memory, which
 /// recovery releases. A copy (`clone`) changes no count that others see: only that of the root, without an atomic

@@ -11,12 +11,13 @@
 //! A page is a block of the heap. A client's pages are a list that begins in its holding. `copies` counts the copies of
 //! a root's handle in the client, but for the first; recovery does not need it.
 
-use super::holder::{Holder, Memory, own, put};
+use super::holder::{Holder, Memory};
 use super::holding::{HOLDING_BYTES, PAGES_AT};
 use super::memory::HeapMemory;
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::flaw::flawed;
+use crate::sync::{own, put};
 use std::sync::atomic::Ordering;
 
 /// Bytes of a page. Tests come to a second one soon.
