@@ -66,10 +66,10 @@ impl Intents<'_> {
         if last != intent.acknowledged.load(Ordering::Relaxed) {
             return Err(PoolError::Unfinished { client });
         }
-        let era = last + 1;
-        if era > ERA_MAX {
+        if last >= ERA_MAX {
             return Err(PoolError::EraExhausted { client });
         }
+        let era = last + 1;
         // A client may be killed between any two instructions: the compiler must not write a word of this change
         // before the last one was acknowledged.
         compiler_fence(Ordering::SeqCst);

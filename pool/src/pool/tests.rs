@@ -186,3 +186,22 @@ fn a_recovery_begins_no_other_one() {
         assert!(user.2.get());
     }
 }
+
+/// Eras that no client of this version has counted to. None comes twice because of that.
+#[test]
+fn eras_that_are_none_are_errors() {
+    let pool = memory(3);
+    let own = pool.join().unwrap();
+    let me = Kernel::new().unwrap().own().unwrap();
+    let ended = Process { birth: me.birth ^ 1, ..me };
+    let mut client = ManuallyDrop::new(pool.join_as(ended).unwrap());
+    let change = Change { target: pool.data(), operation: [0; 5] };
+    for wrong in [1 << 54, u64::MAX] {
+        pool.detector().skip_to(client.id(), wrong);
+        let refused = client.exchange(&change, Marked::default(), 1);
+        assert!(matches!(refused, Err(PoolError::EraExhausted { client: 2 })), "{refused:?}");
+    }
+    pool.detector().acknowledge(client.id(), 0);
+    let refused = own.recover(&Nothing(&pool));
+    assert!(matches!(refused, Err(PoolError::Damaged { client: 2, .. })), "{refused:?}");
+}

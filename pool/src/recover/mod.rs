@@ -17,7 +17,7 @@
 
 use crate::PoolError;
 use crate::crash::crash_point;
-use crate::detect::{Change, Detector, Word};
+use crate::detect::{Change, Detector, ERA_MAX, Word};
 use crate::identity::process::Processes;
 use crate::identity::{ClientId, ClientTable, Held};
 
@@ -129,6 +129,10 @@ impl<P: Processes> Recovery<'_, P> {
     fn finish(&self, dead: Held, redo: &impl Redo) -> Result<bool, PoolError> {
         let open = self.detector.open(dead.id);
         if let Some(open) = open {
+            if open.era > ERA_MAX {
+                let (what, client, found) = ("the era", dead.id, open.era);
+                return Err(PoolError::Damaged { what, client, found });
+            }
             let word = redo.word(open.change.target)?;
             let has_happened = self.detector.has_happened(dead.id, open.era, word);
             redo.redo(dead.id, &open.change, has_happened)?;

@@ -67,7 +67,8 @@ impl<'c> Message<'c> {
 
     /// How many arguments there are.
     pub fn arguments(&self) -> Result<u64, PoolError> {
-        Ok(self.reference.embedded()? - 1)
+        let count = self.reference.embedded()?;
+        count.checked_sub(1).ok_or(PoolError::NoReference { index: 0, count })
     }
 
     /// An argument. It is counted, so it stays whatever becomes of the message: one compare-and-swap.

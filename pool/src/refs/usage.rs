@@ -254,8 +254,12 @@ fn a_call_copies_nothing() {
     assert_eq!(audit(&refs, &ring_words(&pool)).unwrap().objects.len(), 1);
     // No message: it refers to nothing, or its reference is empty.
     assert!(matches!(Message::of(result), Err(PoolError::NoReference { .. })));
-    let empty = Message::of(caller.alloc(8, 1).unwrap()).unwrap();
+    let object = caller.alloc(8, 1).unwrap();
+    let word = &caller.holder().memory.header(object.object()).unwrap().word;
+    let empty = Message::of(object).unwrap();
     assert!(matches!(empty.result(), Err(PoolError::NoReference { .. })));
+    word.reset(Count::new(0, 1).bits());
+    assert!(matches!(empty.arguments(), Err(PoolError::NoReference { .. })));
 }
 
 /// An argument outlives its message, and the message's reference to it.
