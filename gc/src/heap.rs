@@ -226,6 +226,12 @@ impl Heap {
         self.core.safepoints.leave_safe(m);
     }
 
+    /// The process is about to end: frees what would outlive it in a pool of remote memory. A thread that touches a
+    /// remote page from now on sleeps until the end. Any thread; blocks on the file system.
+    pub fn end(&self) {
+        self.core.space.end();
+    }
+
     /// Runs `f` with every other mutator stopped. The caller is a running mutator (`Some`), whose frames must
     /// be walkable, or no mutator at all.
     pub fn stop_world(&self, m: Option<&Mutator>, f: &mut dyn FnMut(&WorldStopped)) {
@@ -359,7 +365,14 @@ impl Heap {
     /// Resident memory of this process and of servers on this machine, now: a walk over all that is mapped of servers'
     /// memory, so for figures that are asked for seldom.
     pub fn memory_use(&self) -> MemoryUse {
-        MemoryUse::now(self.core.space.fleet().map(|fleet| &**fleet))
+        let space = &self.core.space;
+        let memory = MemoryUse::now(space.fleet().map(|fleet| &**fleet));
+        #[cfg(not(loom))]
+        let memory = match space.memory_pool() {
+            Some(pool) => memory.with_pool(pool),
+            None => memory,
+        };
+        memory
     }
 
     /// The same with resident memory, and that of tables ([`HeapStats::metadata`], [`HeapStats::server_metadata`]), for

@@ -44,7 +44,7 @@ mod sync;
 mod test_folder;
 
 #[cfg(not(loom))]
-pub use alloc::{Allocator, Fresh, Heap};
+pub use alloc::{Allocator, Fresh, Heap, HugeUse};
 pub use detect::{Change, Marked, Tag, Word};
 pub use error::PoolError;
 #[cfg(not(loom))]

@@ -34,6 +34,11 @@
 //! nothing is left behind by kill -9. Servers that run already ([`server::listen`]) are named by
 //! their [`ServerAddress`], and start a process for each VM.
 //!
+//! # Without servers
+//!
+//! A `PoolSegment` lies in a crash-safe pool of this machine, a file or a DAX device that several VMs may use. It has no
+//! agent and no channel.
+//!
 //! # Processes, on several machines
 //!
 //! ```text
@@ -128,7 +133,9 @@ pub use fleet::seat::{SeatState, Seats};
 pub use fleet::transport::Transport;
 pub use fleet::{server, spawn};
 pub use memory::atomic_words::{WORD_BYTES, copy_words};
-pub use memory::segment::{Read, Segment, ShmSegment, Write};
+#[cfg(not(loom))]
+pub use memory::pool_segment::{PoolOptions, PoolSegment};
+pub use memory::segment::{Mapped, Read, Segment, ShmSegment, Write};
 pub use process::{held_bytes, own_library};
 pub use sim::throttle::{SlowWire, Throttled};
 pub use tcp::traffic::Traffic;

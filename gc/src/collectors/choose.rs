@@ -12,7 +12,7 @@ pub fn region_bytes(kind: CollectorKind, max_bytes: usize) -> Option<usize> {
 
 /// The collector's needs of the heap that is about to be made.
 pub fn plan(options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
-    let servers = options.memory_servers.into();
+    let servers = options.stores();
     match options.collector {
         CollectorKind::Epsilon => Box::new(epsilon::Plan),
         CollectorKind::Serial => Box::new(serial::SerialPlan),

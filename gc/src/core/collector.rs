@@ -73,7 +73,7 @@ pub trait CollectorPlan {
             side_bytes: self.side_bytes(),
             below: self.below(),
             service: self.service(),
-            owner: self.owner(geometry, options.memory_servers.into()),
+            owner: self.owner(geometry, options.stores()),
             run_after: self.run_after(geometry),
             chase: self.chase(options),
         }

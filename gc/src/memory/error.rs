@@ -8,6 +8,7 @@ pub enum HeapError {
     Reserve { bytes: usize },
     Options(String),
     MemoryServer(rdma::RdmaError),
+    MemoryPool(rdma::RdmaError),
     Pager(SwapError),
 }
 
@@ -19,6 +20,7 @@ impl std::fmt::Display for HeapError {
             }
             HeapError::Options(message) => f.write_str(message),
             HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
+            HeapError::MemoryPool(error) => write!(f, "{error}"),
             HeapError::Pager(error @ SwapError::Userfaultfd { .. }) => write!(
                 f,
                 "remote memory: {error}; without it all of the heap must be local, and no agents collect it \

@@ -9,13 +9,12 @@
 //! Region tables, mark bitmaps and the like are ordinary memory and never paged.
 
 use crate::memory::error::HeapError;
+use crate::memory::far::FarMemory;
 use crate::object::codec::NARROW_LIMIT;
 use crate::object::geometry::Geometry;
 use crate::object::log::{GcLog, LogLevel};
 use crate::options::HeapOptions;
-use rdma::OnlyMemory;
-use rdma::sim::SimOptions;
-use rdma::spawn::{Fleet, FleetOptions};
+use rdma::spawn::Fleet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,19 +52,19 @@ pub struct SpaceNeeds {
 
 enum Backing {
     Local(Reservation),
-    /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
-    /// dropped, and the pager needs its servers.
+    /// Dropped in this order: the keeper uses pager and servers, the pool of local memory takes the pager's frames back
+    /// when that is dropped, and the pager needs its memory.
     Far {
         keeper: Option<Keeper>,
         pager: Arc<Pager>,
         pool: Option<Box<PoolMember>>,
-        fleet: Arc<Fleet>,
+        memory: FarMemory,
     },
 }
 
 impl HeapSpace {
-    /// Reserves the space that `geometry` and `needs` ask for; starts memory servers if the options make memory
-    /// remote or the collector needs agents.
+    /// Reserves the space that `geometry` and `needs` ask for; starts memory servers, or opens a pool, if the options
+    /// make memory remote or the collector needs agents.
     pub(crate) fn reserve(
         options: &HeapOptions,
         geometry: &Geometry,
@@ -77,7 +76,8 @@ impl HeapSpace {
         let below = needs.below.or(narrow);
         let service = needs.service;
         let shared = options.local_memory_pool.as_ref();
-        if budget.is_none() && service.is_none() && shared.is_none() {
+        let has_pool = options.memory_pool.is_some() || options.memory_pool_bytes.is_some();
+        if budget.is_none() && service.is_none() && shared.is_none() && !has_pool {
             if options.page_trace.is_some() {
                 return Err(HeapError::Options(
                     "-XX:PageTrace requires memory servers (--local-memory)".into(),
@@ -90,38 +90,7 @@ impl HeapSpace {
                 "farheap: UseTransparentHugePages has no effect on memory that may be remote"
             ));
         }
-        if options.memory_servers == 0 {
-            return Err(HeapError::Options("at least one memory server is needed".into()));
-        }
-        if !(1..=2).contains(&options.replicas) || options.replicas > options.memory_servers {
-            return Err(HeapError::Options(format!(
-                "--replicas {0} requires {0} memory servers, and there are {1}",
-                options.replicas, options.memory_servers
-            )));
-        }
-        if options.lost_server_timeout.is_some() && options.replicas < 2 {
-            return Err(HeapError::Options(
-                "--lost-server-timeout requires two copies of each page (--replicas 2)".into(),
-            ));
-        }
-        let fleet_options = FleetOptions {
-            servers: options.memory_servers,
-            replicas: options.replicas,
-            transport: options.transport,
-            connect: options.memory_server_addresses.clone(),
-            spares: options.spare_memory_servers.clone(),
-            token: options.memory_server_token.clone(),
-            checksums: options.page_checksums,
-            far_bytes: bytes as u64,
-            program: options.memory_server_program.clone(),
-            latency: options.far_latency,
-            bandwidth: options.far_bandwidth,
-            disturbance: options.far_disturbance.map(disturbance),
-            ..FleetOptions::default()
-        };
-        let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
-        let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
-        let fleet = Arc::new(fleet);
+        let memory = FarMemory::start(options, bytes, service)?;
         let most_bytes = budget.unwrap_or(bytes);
         let membership = shared.map(|pool| Membership::join(pool, most_bytes.min(bytes)));
         let membership = membership.transpose().map_err(HeapError::Pager)?;
@@ -147,12 +116,15 @@ impl HeapSpace {
             page_trace: options.page_trace.as_deref().map(open_trace).transpose()?,
             at: None,
         };
-        let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
+        let pager = Pager::new(pager_options, memory.stores(options)).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;
         let log = options.log.clone();
         let report = Box::new(move |loss: Loss<'_>| report(&log, loss));
         let keeper_options = KeeperOptions { end_after: options.lost_server_timeout };
-        let keeper = Keeper::start(fleet.clone(), pager.clone(), keeper_options, report);
+        let keeper = match memory.fleet() {
+            Some(fleet) => Keeper::start(fleet.clone(), pager.clone(), keeper_options, report),
+            None => Ok(None),
+        };
         let keeper = keeper.map_err(HeapError::Pager)?;
         let log = options.log.clone();
         let report = Box::new(move |change| report_budget(&log, change));
@@ -162,7 +134,7 @@ impl HeapSpace {
             base,
             bytes,
             is_refused: AtomicBool::new(false),
-            backing: Backing::Far { keeper, pager, pool, fleet },
+            backing: Backing::Far { keeper, pager, pool, memory },
         })
     }
 
@@ -272,7 +244,24 @@ impl HeapSpace {
     pub fn fleet(&self) -> Option<&Arc<Fleet>> {
         match &self.backing {
             Backing::Local(_) => None,
-            Backing::Far { fleet, .. } => Some(fleet),
+            Backing::Far { memory, .. } => memory.fleet(),
+        }
+    }
+
+    /// The segment of a crash-safe pool that remote memory lies in, when it does.
+    #[cfg(not(loom))]
+    pub fn memory_pool(&self) -> Option<&Arc<rdma::PoolSegment>> {
+        match &self.backing {
+            Backing::Local(_) => None,
+            Backing::Far { memory, .. } => memory.pool(),
+        }
+    }
+
+    /// The process is about to end: frees memory in a pool that would outlive it. A thread that needs a remote page
+    /// from now on sleeps until the end. Blocks on the file system.
+    pub fn end(&self) {
+        if let Backing::Far { memory, .. } = &self.backing {
+            memory.end();
         }
     }
 
@@ -297,12 +286,6 @@ impl HeapSpace {
 fn open_trace(path: &Path) -> Result<File, HeapError> {
     let cannot = |error| HeapError::Options(format!("-XX:PageTrace={}: {error}", path.display()));
     File::options().write(true).create(true).truncate(false).open(path).map_err(cannot)
-}
-
-/// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
-/// lost.
-fn disturbance(seed: u64) -> SimOptions {
-    SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }
 
 /// A warning for each server that is lost, and more while no other server takes its place; the rest is for users that

@@ -291,6 +291,14 @@ options! {
         pub token_file: Option<PathBuf> as File = None, "TokenFile", Product;
         /// The program to start as memory server. By default memory-server in the folder of the executable or library.
         pub memory_server_program: Option<PathBuf> as File = None, "MemoryServerProgram", Debug;
+        /// Keep the remote part of the heap in this file or DAX device, a crash-safe pool, and start no memory servers.
+        /// The file is made if it does not exist. Several VMs may use one pool at a time. What a VM had that was killed
+        /// is freed by the next one, or by pool-manager. Not for collectors with agents.
+        pub memory_pool: Option<PathBuf> as File = None, "MemoryPool", Product;
+        /// Sum of the heaps that a new MemoryPool has room for. If the pool exists it must have been made with the same
+        /// value. auto: this heap, or what the pool that exists has.
+        pub memory_pool_bytes: Option<usize> as OrAuto of Size = None,
+            "MemoryPoolSize" in 1 << 20..=1 << 46, Product;
         /// Transport to memory servers that the VM starts: shm, tcp or verbs.
         pub transport: rdma::Transport as Word = rdma::Transport::Shm, "Transport", Product;
         /// Readahead of remote memory: none, sequential or leap.
@@ -436,6 +444,11 @@ impl HeapOptions {
 
     pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {
         HeapOptions { collector, max_bytes, ..HeapOptions::default() }
+    }
+
+    /// How many memories the pages are spread over: servers, or one pool.
+    pub(crate) fn stores(&self) -> usize {
+        if self.memory_pool.is_some() { 1 } else { self.memory_servers.into() }
     }
 
     /// Whether a heap of this size can have slots of four bytes, wherever it lies.

@@ -26,7 +26,8 @@ use std::sync::atomic::Ordering;
 ///   +-----------+----------------------+--------------+---------+--------+--------+
 /// ```
 ///
-/// Huge and large blocks have a quarter of the space each, and medium blocks an eighth.
+/// Huge and large blocks have a quarter of the space each, and medium blocks an eighth. A heap for huge blocks
+/// ([`Heap::of_huge`]) has three quarters for these, an eighth for medium blocks, and no large ones.
 pub struct Heap<'a> {
     pool: &'a Pool,
     /// Where the user's part ends.
@@ -47,6 +48,40 @@ pub struct Heap<'a> {
 pub struct Allocator<'a> {
     blocks: Blocks<'a>,
     client: Client<'a>,
+}
+
+/// The huge blocks of a heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HugeUse {
+    /// The space for them, in bytes.
+    pub bytes: u64,
+    /// Bytes of it that blocks have, or that are being allocated or freed.
+    pub used: u64,
+}
+
+/// How the space of a heap is divided.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Division {
+    Mixed,
+    Huge,
+}
+
+impl Division {
+    /// Bytes for huge and for large blocks.
+    fn parts(self, space: u64) -> (u64, u64) {
+        match self {
+            Division::Mixed => (space / 4, space / 4),
+            Division::Huge => (space / 4 * 3, 0),
+        }
+    }
+
+    /// In the stamp of the heap.
+    fn bits(self) -> u64 {
+        match self {
+            Division::Mixed => 0,
+            Division::Huge => OF_HUGE,
+        }
+    }
 }
 
 /// Slabs of one size.
@@ -148,6 +183,28 @@ impl<'a> Heap<'a> {
     /// The heap in the data of a pool, behind `reserved` bytes, which are the caller's. All processes name the same
     /// number. An error if the pool is too small, or has a heap that was made with another number.
     pub fn new(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
+        Heap::divided(pool, reserved, Division::Mixed)
+    }
+
+    /// The same, with most of the space for huge blocks. An error also if the pool has a heap that is divided otherwise.
+    pub fn of_huge(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
+        Heap::divided(pool, reserved, Division::Huge)
+    }
+
+    /// The least length of a pool for this many clients, in bytes, whose heap by [`Heap::of_huge`] has so many bytes for
+    /// huge blocks.
+    pub fn bytes_of_huge(clients: usize, reserved: u64, huge: u64) -> Result<u64, PoolError> {
+        let data = Pool::data_of(clients)?;
+        let space = huge.checked_add(2 << GRANULE_SHIFT).and_then(|huge| (huge / 3).checked_mul(4));
+        let space = space.map(|space| space.max(SPACE_MIN).next_multiple_of(PAGE_BYTES));
+        let reserved = reserved.checked_next_multiple_of(PAGE_BYTES);
+        let all = space.zip(reserved).and_then(|(space, reserved)| space.checked_add(reserved));
+        let all = all.and_then(|all| all.checked_add(data));
+        let is_possible = |all: &u64| *all <= i64::MAX as u64;
+        all.filter(is_possible).ok_or(PoolError::NoMemory { bytes: huge })
+    }
+
+    fn divided(pool: &'a Pool, reserved: u64, division: Division) -> Result<Heap<'a>, PoolError> {
         let bytes = pool.segment().bytes();
         let start = pool.data().checked_add(reserved).filter(|start| *start < bytes);
         let start = start.map(|start| start.next_multiple_of(PAGE_BYTES));
@@ -159,9 +216,10 @@ impl<'a> Heap<'a> {
         let count = |bytes: u64, kind: &Kind| (bytes >> kind.slab_shift).min(SLABS_MAX) as usize;
         let taken = |slabs: usize, kind: &Kind| (slabs as u64) << kind.slab_shift;
         let [small, medium, large] = &KIND;
-        let granules = ((space / 4) >> GRANULE_SHIFT).min(u32::MAX.into());
+        let (for_huge, for_large) = division.parts(space);
+        let granules = (for_huge >> GRANULE_SHIFT).min(u32::MAX.into());
         let huge_at = bytes - (granules << GRANULE_SHIFT);
-        let large_count = count(space / 4, large);
+        let large_count = count(for_large, large);
         let large_at = huge_at - taken(large_count, large);
         let medium_count = count(space / 8, medium);
         let medium_at = large_at - taken(medium_count, medium);
@@ -178,7 +236,7 @@ impl<'a> Heap<'a> {
             return Err(short);
         }
         let small_count = first.slabs.min(count(medium_at - small_at, small));
-        stamp(pool, Mark::Heap, start << 8 | STRUCTURES)?;
+        stamp(pool, Mark::Heap, start << 8 | division.bits() | STRUCTURES)?;
         let arenas = [
             first.arena(pool, small, small_at, small_count)?,
             second.arena(pool, medium, medium_at, medium_count)?,
@@ -207,7 +265,8 @@ impl<'a> Heap<'a> {
         }
         // The stamp is compared with that of this program.
         let reserved = (found >> 8).saturating_sub(pool.data());
-        Heap::new(pool, reserved).map(Some)
+        let division = if found & OF_HUGE == 0 { Division::Mixed } else { Division::Huge };
+        Heap::divided(pool, reserved, division).map(Some)
     }
 
     /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last
@@ -271,6 +330,13 @@ impl<'a> Heap<'a> {
         arena.block_bytes(offset)
     }
 
+    /// How much of the space for huge blocks is used now. It takes time in proportion to the granules that were ever
+    /// used.
+    pub fn huge_use(&self) -> HugeUse {
+        let bytes = (self.huge.granules.len() as u64) << GRANULE_SHIFT;
+        HugeUse { bytes, used: self.huge.used_granules() << GRANULE_SHIFT }
+    }
+
     pub(super) fn arenas(&self) -> &[Arena<'a>] {
         &self.arenas
     }
@@ -291,6 +357,14 @@ fn stamp(pool: &Pool, layer: Mark, value: u64) -> Result<(), PoolError> {
 
 /// A number of the structures' sizes.
 const STRUCTURES: u64 = (size_of::<Holding>() as u64) >> 6 ^ 1;
+
+/// In the stamp of a heap for huge blocks.
+const OF_HUGE: u64 = 1 << 7;
+
+const _: () = assert!(STRUCTURES < OF_HUGE);
+
+/// Space of a heap for huge blocks at least: room for the structures, and for a medium slab of each of 16 clients.
+const SPACE_MIN: u64 = 64 << 20;
 
 impl<'h> Allocator<'h> {
     /// Allocates a block of at least this many bytes, and writes its offset into the cell, an aligned word in the data

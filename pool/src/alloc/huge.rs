@@ -197,6 +197,14 @@ impl<'a> Huge<'a> {
         }
     }
 
+    /// How many granules are not free now.
+    #[cfg(not(loom))]
+    pub(super) fn used_granules(&self) -> u64 {
+        let top = self.top.load(Ordering::Acquire).min(self.granules.len() as u64) as usize;
+        let is_used = |word: &&AtomicU64| word.load(Ordering::Acquire) != 0;
+        self.granules[..top].iter().filter(is_used).count() as u64
+    }
+
     pub(super) fn offset(&self, first: u32) -> u64 {
         self.data_at + (u64::from(first) << self.granule_shift)
     }

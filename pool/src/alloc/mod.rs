@@ -65,7 +65,7 @@ mod heap;
 #[cfg(not(loom))]
 pub(crate) use blocks::Blocks;
 #[cfg(not(loom))]
-pub use heap::{Allocator, Fresh, Heap};
+pub use heap::{Allocator, Fresh, Heap, HugeUse};
 
 /// Marks the targets of changes that are a heap's. No offset of a pool has it.
 const OF_HEAP: u64 = 1 << 63;

@@ -361,3 +361,30 @@ fn another_heap_in_the_same_pool_is_refused() {
         assert!(matches!(Heap::new(&pool, reserved), Err(PoolError::Range { .. })));
     }
 }
+
+#[test]
+fn a_heap_for_huge_blocks_has_room_for_what_its_length_was_chosen_for() {
+    for huge in [1, 5 << 20, (1 << 30) + 1] {
+        let bytes = Heap::bytes_of_huge(16, RESERVED, huge).unwrap();
+        let pool = Pool::create(&Backing::Memory { bytes }, 16).unwrap();
+        let heap = Heap::of_huge(&pool, RESERVED).unwrap();
+        assert!(matches!(Heap::new(&pool, RESERVED), Err(PoolError::Layout { .. })));
+        let found = Heap::find(&pool).unwrap().expect("it was just made");
+        let all = found.huge_use();
+        assert!(all.used == 0 && all.bytes >= huge && all.bytes <= huge + (64 << 20), "{all:?}");
+        let mut allocator = heap.join().unwrap();
+        let cell = pool.data();
+        allocator.alloc_into(cell, huge.max(1 << 20)).unwrap();
+        assert!(found.huge_use().used >= huge);
+        // Small and medium blocks as ever; of large ones there are none.
+        let page = allocator.alloc_into(cell + 8, 4096).unwrap();
+        allocator.free(page).unwrap();
+        let large = allocator.alloc_into(cell + 8, 100 << 10);
+        assert!(matches!(large, Err(PoolError::NoMemory { .. })));
+        allocator.free_from(cell).unwrap();
+        assert_eq!(found.huge_use().used, 0);
+    }
+    for huge in [u64::MAX, u64::MAX / 2] {
+        assert!(matches!(Heap::bytes_of_huge(16, RESERVED, huge), Err(PoolError::NoMemory { .. })));
+    }
+}

@@ -75,6 +75,11 @@ impl Pool {
         Pool::checked(Segment::create(backing, &stamp)?, stamp)
     }
 
+    /// Where data begins in a pool for this many clients, in bytes.
+    pub fn data_of(clients: usize) -> Result<u64, PoolError> {
+        Ok(Places::of(clients as u64)?.data)
+    }
+
     /// The pool in a file or a DAX device. Blocks on the file system. A file that another process cuts while it is
     /// mapped ends this process with SIGBUS.
     pub fn open(path: &Path) -> Result<Pool, PoolError> {

@@ -152,6 +152,35 @@ pub(super) fn punch(fd: BorrowedFd, offset: u64, bytes: u64) -> Result<(), PoolE
     Ok(())
 }
 
+/// Has the file system keep memory for a range; what is in it stays. A file system that cannot do it is none of the
+/// caller's business.
+pub(super) fn reserve(fd: BorrowedFd, offset: u64, bytes: u64) -> Result<(), PoolError> {
+    loop {
+        let mode = libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory of Rust's is involved: contents do not change.
+        if unsafe { libc::fallocate(fd.as_raw_fd(), mode, offset as i64, bytes as i64) } == 0 {
+            return Ok(());
+        }
+        let source = io::Error::last_os_error();
+        match source.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::EOPNOTSUPP) => return Ok(()),
+            _ => return Err(PoolError::Kernel { call: "fallocate", source }),
+        }
+    }
+}
+
+/// Bytes that the file system has left for this user.
+pub(super) fn free_bytes(fd: BorrowedFd) -> Result<u64, PoolError> {
+    // SAFETY: zeros are a value of this structure of numbers.
+    let mut system: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one structure to the place given.
+    if unsafe { libc::fstatvfs(fd.as_raw_fd(), &mut system) } != 0 {
+        return Err(PoolError::last("fstatvfs"));
+    }
+    Ok(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
 fn sized(fd: OwnedFd, bytes: u64, kind: Kind) -> Result<Opened, PoolError> {
     let length = libc::off_t::try_from(bytes).ok();
     let is_whole = bytes >= HEADER_BYTES && bytes.is_multiple_of(PAGE_BYTES);

@@ -173,6 +173,29 @@ impl Segment {
         self.array(header::MARKS_AT, header::MARKS)
     }
 
+    /// Has the file system keep memory for a range that is not empty, so that writing it does not end this process with
+    /// SIGBUS where the file system is full; what is in the range stays. Async-signal-safe; blocks on the file system.
+    /// A device has its memory, and some file systems cannot keep any: then nothing happens.
+    pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
+        let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
+        if end.is_none() || bytes == 0 {
+            return Err(PoolError::Range { offset, bytes });
+        }
+        match self.kind {
+            Kind::Device => Ok(()),
+            Kind::Memory | Kind::File => file::reserve(self.fd.as_fd(), offset, bytes),
+        }
+    }
+
+    /// Bytes that the file system has left for pages of the segment that were never touched. A device has all of its
+    /// memory. One system call.
+    pub fn free_bytes(&self) -> Result<u64, PoolError> {
+        match self.kind {
+            Kind::Device => Ok(self.bytes),
+            Kind::Memory | Kind::File => file::free_bytes(self.fd.as_fd()),
+        }
+    }
+
     fn header(&self) -> Result<Header<'_>, PoolError> {
         Ok(Header::new(self.array(0, header::WORDS)?))
     }
@@ -255,6 +278,23 @@ mod tests {
             [(0, PAGE_BYTES), (PAGE_BYTES, 8), (BYTES, PAGE_BYTES), (u64::MAX, 1)]
         {
             let refused = segment.punch(offset, bytes);
+            assert!(matches!(refused, Err(PoolError::Range { .. })), "{offset} {bytes}");
+        }
+    }
+
+    #[test]
+    fn reserved_pages_take_memory_and_keep_their_contents() {
+        let folder = Folder::new();
+        let (path, segment) = file(&folder);
+        word(&segment, BYTES / 2).store(7, Relaxed);
+        let held = || fs::metadata(&path).unwrap().blocks() * 512;
+        let before = held();
+        segment.reserve(BYTES / 2, 16 * PAGE_BYTES).unwrap();
+        assert!(held() >= before + 15 * PAGE_BYTES);
+        assert_eq!(word(&segment, BYTES / 2).load(Relaxed), 7);
+        assert!(segment.free_bytes().unwrap() > 0);
+        for (offset, bytes) in [(BYTES, PAGE_BYTES), (PAGE_BYTES, 0), (u64::MAX, 1)] {
+            let refused = segment.reserve(offset, bytes);
             assert!(matches!(refused, Err(PoolError::Range { .. })), "{offset} {bytes}");
         }
     }

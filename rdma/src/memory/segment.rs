@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
+use crate::memory::gate::Inside;
 use crate::memory::grants::{Grants, NotGranted};
 use crate::memory::mapping::SharedMapping;
 use crate::{PeerId, RdmaError};
@@ -60,9 +61,9 @@ pub trait Segment: Send + Sync {
     fn is_alive(&self) -> bool;
 
     /// The address of the range (bytes, inside) in this process, if the server's memory is mapped in it: data that
-    /// must be copied anyway need not be READ first. It stays valid as long as the segment. A thread that reads the
-    /// range sees words that others are writing at the same time torn.
-    fn mapped(&self, _offset: u64, _bytes: u64) -> Option<*const u8> {
+    /// must be copied anyway need not be READ first. It stays valid as long as the returned value, which a thread keeps
+    /// for one copy. A thread that reads the range sees words that others are writing at the same time torn.
+    fn mapped(&self, _offset: u64, _bytes: u64) -> Option<Mapped<'_>> {
         None
     }
 
@@ -113,6 +114,31 @@ pub trait Segment: Send + Sync {
         let write = Write { offset, from: from.as_ptr(), words: from.len() };
         // SAFETY: a live slice is readable for its whole length.
         unsafe { self.write_batch(&[write]) }
+    }
+}
+
+/// Where a range of a segment is mapped in this process. The memory stays there until this is dropped.
+pub struct Mapped<'a> {
+    at: *const u8,
+    /// Keeps memory that is taken away at the end of the process.
+    _inside: Option<Inside<'a>>,
+}
+
+impl<'a> Mapped<'a> {
+    /// Memory that stays as long as the segment.
+    pub(crate) fn always(at: *const u8) -> Mapped<'a> {
+        Mapped { at, _inside: None }
+    }
+
+    /// Memory behind a gate.
+    #[cfg(not(loom))]
+    pub(crate) fn inside(at: *const u8, inside: Inside<'a>) -> Mapped<'a> {
+        Mapped { at, _inside: Some(inside) }
+    }
+
+    /// The address of the first byte.
+    pub fn at(&self) -> *const u8 {
+        self.at
     }
 }
 
@@ -352,9 +378,9 @@ impl Segment for ShmSegment {
         }
     }
 
-    fn mapped(&self, offset: u64, bytes: u64) -> Option<*const u8> {
+    fn mapped(&self, offset: u64, bytes: u64) -> Option<Mapped<'_>> {
         self.check(offset, bytes as usize / WORD_BYTES).ok()?;
-        Some(self.base().wrapping_add(offset as usize))
+        Some(Mapped::always(self.base().wrapping_add(offset as usize)))
     }
 }
 

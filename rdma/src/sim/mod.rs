@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 use crate::wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::{PeerId, RdmaError, Segment, ShmSegment, SlowWire, Throttled};
 
-pub(crate) use disturbed::Disturbance;
+pub use disturbed::Disturbance;
 use random::Random;
 use segment::SimSegment;
 

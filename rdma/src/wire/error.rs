@@ -52,6 +52,9 @@ pub enum RdmaError {
     /// The file with the shared secret cannot be used.
     #[error("token file {}: {reason}", path.display())]
     Token { path: PathBuf, reason: String },
+    /// The far space cannot lie in this crash-safe pool.
+    #[error("memory pool {}: {reason}", path.display())]
+    Pool { path: PathBuf, reason: String },
     /// The operating system refused.
     #[error("{what}: {source}")]
     Os { what: &'static str, source: io::Error },

@@ -59,11 +59,15 @@ impl FarSpace {
         if wanted < RECYCLED_MIN || !self.frames.cache().are_usable() {
             return false;
         }
+        let mapped;
         let from = match state {
-            PageState::Zero | PageState::Blank => Some(self.kernel.zeros()),
-            _ => self.transfer.mapped(page, wanted),
+            PageState::Zero | PageState::Blank => self.kernel.zeros(),
+            _ => {
+                let Some(there) = self.transfer.mapped(page, wanted) else { return false };
+                mapped = there;
+                mapped.at()
+            }
         };
-        let Some(from) = from else { return false };
         let may_recycle = state == PageState::Remote && self.frames.are_short();
         if !may_recycle && !has_cached {
             return false;

@@ -72,7 +72,7 @@ impl TracedSpace {
                 let why = "accesses are traced where servers share their memory without a delay (PageTrace)";
                 return Err(SwapError::Options(why.into()));
             };
-            range.share(offset, from, bytes)?;
+            range.share(offset, from.at(), bytes)?;
         }
         range.advise(libc::MADV_DONTFORK)?;
         let uffd = Userfaultfd::of_shared(range.base(), range.bytes())?;

@@ -10,7 +10,7 @@ pub mod work_area;
 use std::sync::Arc;
 
 use base::die;
-use rdma::{Segment, Write};
+use rdma::{Mapped, Segment, Write};
 
 use crate::kernel::slots::{Claim, Slots};
 use crate::transfer::snapshot::KeptPages;
@@ -57,7 +57,7 @@ impl Transfer {
 
     /// Where the server's memory of `pages` pages from `page` on is mapped, if it is.
     #[inline]
-    pub fn mapped(&self, page: Page, pages: usize) -> Option<*const u8> {
+    pub fn mapped(&self, page: Page, pages: usize) -> Option<Mapped<'_>> {
         self.store(page).mapped(page.offset() as u64, (pages * PAGE_BYTES) as u64)
     }
 
@@ -68,7 +68,7 @@ impl Transfer {
     #[inline]
     pub fn read(&self, page: Page, count: usize, is_still: bool, arrive: impl FnOnce(*const u8)) {
         match is_still.then(|| self.mapped(page, count)).flatten() {
-            Some(from) => arrive(from),
+            Some(from) => arrive(from.at()),
             None => self.read_in(&mut self.claim_area(), page, count, arrive),
         }
     }

@@ -115,7 +115,7 @@ impl KeptPages {
         let offset = page.offset() as u64;
         self.saved.fetch_add(1, Ordering::Relaxed);
         if let Some(from) = store.mapped(offset, PAGE_BYTES as u64) {
-            return self.write(page, from);
+            return self.write(page, from.at());
         }
         let mut buffer = self.buffers.claim();
         if let Err(error) = store.read(offset, &mut buffer) {
@@ -213,7 +213,7 @@ impl Transfer {
                         into.copy_from_slice(slice::from_raw_parts(from.cast(), into.len()));
                     };
                     match self.mapped(page, run.len()) {
-                        Some(from) => arrive(from),
+                        Some(from) => arrive(from.at()),
                         None => self.read_in(&mut area, page, run.len(), arrive),
                     }
                     (0..run.len()).for_each(|n| self.kept.state(Page(page.0 + n)).end_read());

@@ -111,6 +111,8 @@ pub fn before_exit(vm: &'static Vm) {
         vm.jit.at_exit(vm);
         crate::diagnostics::fault_profile::at_exit(vm);
         crate::diagnostics::end();
+        // The last: threads that need a remote page sleep from here on.
+        vm.heap.end();
     }
 }
 

@@ -336,12 +336,13 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-pub const FAR: [(&str, &str); 15] = [
+pub const FAR: [(&str, &str); 16] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--local-memory-pool", "LocalMemoryPool"),
     ("--memory-servers", "MemoryServers"),
     ("--memory-server", "MemoryServer"),
+    ("--memory-pool", "MemoryPool"),
     ("--replicas", "Replicas"),
     ("--spare-memory-server", "SpareMemoryServer"),
     ("--lost-server-timeout", "LostServerTimeout"),

@@ -358,6 +358,12 @@ impl Reader {
         if !heap.memory_server_addresses.is_empty() {
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
+        if heap.memory_pool.is_some()
+            && self.options.flags.iter().any(|(name, _)| name == "MemoryServers")
+        {
+            let message = "--memory-servers and --memory-pool exclude each other";
+            return Err(BadOption(message.into()));
+        }
         if let Some(path) = &heap.token_file {
             let token = rdma::Token::read(path);
             heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;

@@ -1,0 +1,208 @@
+//! This process as a client of a pool: an identity, and huge blocks that it owns.
+
+use pool::{Backing, Heap, HugeUse, Manager, Pool, PoolError, Ref, RefClient, Refs};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use crate::RdmaError;
+use crate::memory::pool_segment::PoolOptions;
+use crate::wire::conversation::lock;
+
+/// Blocks of a pool that this process owns. A thread of its own has the identity, since one thread at a time may use
+/// it. Dropping the lease frees the blocks, and gives the identity back. If the process is killed, the recovery of the
+/// pool does it.
+pub struct PoolLease {
+    pool: Arc<Pool>,
+    /// Where the blocks' whole pages begin in the pool.
+    places: Box<[u64]>,
+    /// The thread, which ends with the channel. `None`: it has ended.
+    holder: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+}
+
+/// Clients of a pool that is made here, at a time.
+pub const CLIENTS: usize = 127;
+
+/// What of a block is not whole pages: the head of a counted object is in front of them.
+const HEAD_BYTES: u64 = 4096;
+
+/// Blocks of this size and above are huge, that is, have pages of their own.
+const HUGE_MIN: u64 = 1 << 20;
+
+/// A block of a pool has whole granules of this size.
+const GRANULE_BYTES: u64 = 256 << 10;
+
+/// Free memory of a file system below which no pool in it is used: what the client itself writes into the pool.
+const FREE_MIN: u64 = 1 << 20;
+
+impl PoolLease {
+    /// Opens the pool, or makes it if there is none; recovers the clients that are dead; leases an identity, and
+    /// allocates a block for each of these numbers of bytes. Blocks on the file system.
+    pub fn take(options: &PoolOptions, pieces: Vec<u64>) -> Result<PoolLease, RdmaError> {
+        let failed = |error: PoolError| pool_error(&options.path, reason(error));
+        let pool = Arc::new(open(options, &pieces).map_err(failed)?);
+        check_length(options, &pool)?;
+        let (ready, taken) = mpsc::channel();
+        let (end, ended) = mpsc::channel();
+        let held = pool.clone();
+        let hold = move || {
+            if let Err(refused) = hold(&held, &pieces, &ready, &ended) {
+                // Nobody waits for it any more if the blocks were allocated.
+                let _ = ready.send(Err(refused));
+            }
+        };
+        let holder = thread::Builder::new().name("pool lease".into()).spawn(hold);
+        let holder = holder.map_err(|source| RdmaError::Os { what: "a thread", source })?;
+        let places = match taken.recv() {
+            Ok(Ok(places)) => places.into(),
+            Ok(Err(refused)) => {
+                let _ = holder.join();
+                return Err(pool_error(&options.path, refused));
+            }
+            Err(_) => return Err(pool_error(&options.path, "its client ended".into())),
+        };
+        Ok(PoolLease { pool, places, holder: Mutex::new(Some((end, holder))) })
+    }
+
+    /// The pool.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Where the pages of each block begin in the pool, in bytes.
+    pub fn places(&self) -> &[u64] {
+        &self.places
+    }
+
+    /// Frees the blocks. Nobody may use them from now on. Blocks on the file system.
+    pub fn end(&self) {
+        if let Some((end, holder)) = lock(&self.holder).take() {
+            drop(end);
+            let _ = holder.join();
+        }
+    }
+}
+
+impl Drop for PoolLease {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Space for huge blocks that blocks of these sizes take.
+pub fn huge_bytes(pieces: &[u64]) -> u64 {
+    let of_one = |bytes: &u64| {
+        // The object's header is the heap's own.
+        (block_bytes(*bytes) + HEAD_BYTES).next_multiple_of(GRANULE_BYTES)
+    };
+    pieces.iter().map(of_one).sum()
+}
+
+fn block_bytes(bytes: u64) -> u64 {
+    (bytes + HEAD_BYTES).max(HUGE_MIN)
+}
+
+/// Length of a new pool with room for so many bytes of far spaces.
+fn length_for(bytes: u64) -> Result<u64, PoolError> {
+    // Each far space has a granule more for each piece of it, and two of a length of their own.
+    let huge = bytes.saturating_add(bytes / 64).saturating_add(8 * GRANULE_BYTES);
+    Heap::bytes_of_huge(CLIENTS, Refs::bytes(CLIENTS), huge)
+}
+
+fn open(options: &PoolOptions, pieces: &[u64]) -> Result<Pool, PoolError> {
+    let path = &*options.path;
+    let backing = match Pool::open(path) {
+        // A device that was never written.
+        Err(PoolError::NotAPool { found: 0 }) if !path.is_file() => Backing::Device { path },
+        Err(PoolError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            let bytes = match options.pool_bytes {
+                Some(bytes) => length_for(bytes)?,
+                None => Heap::bytes_of_huge(CLIENTS, Refs::bytes(CLIENTS), huge_bytes(pieces))?,
+            };
+            Backing::File { path, bytes }
+        }
+        end => return end,
+    };
+    match Pool::create(&backing, CLIENTS) {
+        // Another process was faster.
+        Err(PoolError::Exists { .. }) => Pool::open(path),
+        end => end,
+    }
+}
+
+/// The length that is asked for is that of the pool.
+fn check_length(options: &PoolOptions, pool: &Pool) -> Result<(), RdmaError> {
+    let Some(asked) = options.pool_bytes else { return Ok(()) };
+    let wanted = length_for(asked).map_err(|error| pool_error(&options.path, reason(error)))?;
+    let found = pool.segment().bytes();
+    if found == wanted {
+        return Ok(());
+    }
+    let (asked, found) = (asked >> 20, found >> 20);
+    let reason = format!(
+        "it exists, with a length of {found} MiB, which is not that for {asked} MiB of heaps"
+    );
+    Err(pool_error(&options.path, reason))
+}
+
+/// Has the identity and the blocks until the channel ends.
+fn hold(
+    pool: &Pool,
+    pieces: &[u64],
+    ready: &Sender<Result<Vec<u64>, String>>,
+    end: &Receiver<()>,
+) -> Result<(), String> {
+    let free = pool.segment().free_bytes().map_err(reason)?;
+    if free < FREE_MIN {
+        return Err(format!("its file system is full: {} KiB are free", free >> 10));
+    }
+    // What dead clients had is free before this one looks for memory.
+    let recovered = Manager::new(pool).and_then(|manager| manager.pass());
+    match recovered {
+        Ok(_) => {}
+        // The others were recovered. What they left is not needed if there is room.
+        Err(error) => log::warn!("a dead client of the pool cannot be recovered: {error}"),
+    }
+    let heap = match Heap::find(pool).map_err(reason)? {
+        Some(heap) => heap,
+        None => Heap::of_huge(pool, Refs::bytes(pool.clients())).map_err(reason)?,
+    };
+    let refs = match Refs::find(&heap).map_err(reason)? {
+        Some(refs) => refs,
+        None => Refs::new(&heap, pool.data()).map_err(reason)?,
+    };
+    let client = refs.join().map_err(reason)?;
+    let blocks = allocate(&client, pieces).map_err(|error| match error {
+        PoolError::NoMemory { .. } => full(heap.huge_use(), pieces),
+        other => reason(other),
+    })?;
+    let place = |block: &Ref| (block.object() + 1).next_multiple_of(HEAD_BYTES);
+    let _ = ready.send(Ok(blocks.iter().map(place).collect()));
+    let _ = end.recv();
+    Ok(())
+}
+
+fn allocate<'c>(client: &'c RefClient, pieces: &[u64]) -> Result<Vec<Ref<'c>>, PoolError> {
+    pieces.iter().map(|bytes| client.alloc(block_bytes(*bytes), 0)).collect()
+}
+
+/// Says that a heap does not fit.
+fn full(space: HugeUse, pieces: &[u64]) -> String {
+    let [wanted, used, all] = [huge_bytes(pieces), space.used, space.bytes].map(|n| n >> 20);
+    format!("no room for {wanted} MiB of this heap: {used} of {all} MiB are used")
+}
+
+fn pool_error(path: &Path, reason: String) -> RdmaError {
+    RdmaError::Pool { path: path.into(), reason }
+}
+
+/// The text of an error, without the path that is in front of it anyway.
+fn reason(error: PoolError) -> String {
+    match error {
+        PoolError::File { source, .. } => source.to_string(),
+        PoolError::NotMemory { .. } => "neither a regular file nor a DAX device".into(),
+        PoolError::Exists { .. } => "there is another file".into(),
+        other => other.to_string(),
+    }
+}
