@@ -62,7 +62,7 @@ public class Rounds {
 }
 "#;
 
-/// What so many rounds print.
+/// The output of this many rounds.
 fn output_of(rounds: u64) -> String {
     let line = |round| format!("round {round} {}\n", 12 * (8192 * 8191 / 2 + 8192 * round));
     (0..rounds).map(line).collect()

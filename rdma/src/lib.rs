@@ -36,8 +36,8 @@
 //!
 //! # Without servers
 //!
-//! A `PoolSegment` lies in a crash-safe pool of this machine, a file or a DAX device that several VMs may use. It has no
-//! agent and no channel.
+//! A `PoolSegment` lies in a crash-safe pool of this machine, a file or a DAX device that several VMs may use. It has
+//! no agent and no channel.
 //!
 //! # Processes, on several machines
 //!

@@ -8,8 +8,8 @@ use std::fs;
 pub struct MemoryUse {
     /// Resident in this process, without pages of servers: heap, tables, code, stacks, native memory.
     pub vm_bytes: u64,
-    /// Pages of servers, or of a memory pool, that are mapped in this process. The system counts them as resident here, too; a container
-    /// counts them once, where the server runs.
+    /// Pages of servers, or of a memory pool, that are mapped in this process. The system counts them as resident here,
+    /// too; a container counts them once, where the server runs.
     pub mapped_server_bytes: u64,
     /// Held for this VM by the servers that it has started: its child processes, in its own container.
     pub child_server_bytes: u64,

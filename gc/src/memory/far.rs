@@ -22,7 +22,7 @@ pub(super) enum FarMemory {
 }
 
 impl FarMemory {
-    /// Starts servers, or opens the pool, for a far space of so many bytes. Blocks.
+    /// Starts servers, or opens the pool, for a far space of this length in bytes. Blocks.
     pub(super) fn start(
         options: &HeapOptions,
         bytes: usize,
@@ -142,7 +142,7 @@ fn check_pool(options: &HeapOptions, has_agents: bool) -> Result<(), HeapError> 
     if has_agents {
         let collector = options.collector.name();
         return refuse(format!(
-            "the collector {collector} has agents on memory servers, and --memory-pool has none: use another one (--gc g1)"
+            "the collector {collector} has agents on memory servers, and --memory-pool has none: use another (--gc g1)"
         ));
     }
     if options.local_memory.budget_bytes(options.max_bytes).is_none()

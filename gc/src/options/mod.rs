@@ -292,8 +292,8 @@ options! {
         /// The program to start as memory server. By default memory-server in the folder of the executable or library.
         pub memory_server_program: Option<PathBuf> as File = None, "MemoryServerProgram", Debug;
         /// Keep the remote part of the heap in this file or DAX device, a crash-safe pool, and start no memory servers.
-        /// The file is made if it does not exist. Several VMs may use one pool at a time. What a VM had that was killed
-        /// is freed by the next one, or by pool-manager. Not for collectors with agents.
+        /// The file is made if it does not exist. Several VMs may use one pool at a time. The memory of a VM that was
+        /// killed is freed by the next one, or by pool-manager. Not for collectors with agents.
         pub memory_pool: Option<PathBuf> as File = None, "MemoryPool", Product;
         /// Sum of the heaps that a new MemoryPool has room for. If the pool exists it must have been made with the same
         /// value. auto: this heap, or what the pool that exists has.

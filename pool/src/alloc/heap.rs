@@ -186,13 +186,13 @@ impl<'a> Heap<'a> {
         Heap::divided(pool, reserved, Division::Mixed)
     }
 
-    /// The same, with most of the space for huge blocks. An error also if the pool has a heap that is divided otherwise.
+    /// The same, with most of the space for huge blocks. An error also if the pool has a heap with another division.
     pub fn of_huge(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
         Heap::divided(pool, reserved, Division::Huge)
     }
 
-    /// The least length of a pool for this many clients, in bytes, whose heap by [`Heap::of_huge`] has so many bytes for
-    /// huge blocks.
+    /// The least length of a pool for this many clients, in bytes, whose heap by [`Heap::of_huge`] has room for `huge`
+    /// bytes of huge blocks. An error if that is more than a file can have.
     pub fn bytes_of_huge(clients: usize, reserved: u64, huge: u64) -> Result<u64, PoolError> {
         let data = Pool::data_of(clients)?;
         let space = huge.checked_add(2 << GRANULE_SHIFT).and_then(|huge| (huge / 3).checked_mul(4));

@@ -103,7 +103,7 @@ fn block_bytes(bytes: u64) -> u64 {
     (bytes + HEAD_BYTES).max(HUGE_MIN)
 }
 
-/// Length of a new pool with room for so many bytes of far spaces.
+/// Length of a new pool with room for this many bytes of far spaces.
 fn length_for(bytes: u64) -> Result<u64, PoolError> {
     // Each far space has a granule more for each piece of it, and two of a length of their own.
     let huge = bytes.saturating_add(bytes / 64).saturating_add(8 * GRANULE_BYTES);

@@ -12,8 +12,8 @@
 //!   pool        ... | page of the object's header | piece 1 | ... | page | piece 0 | ...
 //! ```
 //!
-//! The file of a pool is sparse, and a write to a page without memory ends the process with SIGBUS if its file system is
-//! full. So a part of 256 KiB is reserved before the first write to it, and again after memory of it was given back:
+//! The file of a pool is sparse, and a write to a page without memory ends the process with SIGBUS if its file system
+//! is full. So a part of 256 KiB is reserved before the first write to it, and again after memory of it was given back:
 //! then a full file system is an error that says so.
 //!
 //! When the process ends in good order, its memory is freed while other threads of it still run. They must not write
