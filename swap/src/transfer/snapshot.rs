@@ -73,8 +73,8 @@ impl KeptPages {
     }
 
     /// Begins a snapshot of these pages. Other contents of pages are saved to `file`, which is open for reading and
-    /// writing until [`end`](Self::end). The caller sees to it that there is none yet, and that nobody changes the pages on their
-    /// servers before this returns.
+    /// writing until [`end`](Self::end). The caller sees to it that there is none yet, and that nobody changes the pages
+    /// on their servers before this returns.
     pub fn begin(&self, pages: impl Iterator<Item = Page>, file: RawFd) -> Result<(), SwapError> {
         assert!(!self.is_taken(), "there is one snapshot at a time");
         if self.states.get().is_none() {
@@ -129,7 +129,7 @@ impl KeptPages {
         let (mut at, end) = (page.offset(), page.offset() + PAGE_BYTES);
         while at < end {
             let file = self.file.load(Ordering::Relaxed);
-            // SAFETY: so many bytes of a page are left there; the kernel only reads them.
+            // SAFETY: that many bytes of a page are left there; the kernel only reads them.
             let done = unsafe { libc::pwrite(file, from.cast(), end - at, at as libc::off_t) };
             match usize::try_from(done) {
                 Ok(0) => return self.fail(libc::ENOSPC),
@@ -152,7 +152,7 @@ impl KeptPages {
             let at = (page.offset() + done) as libc::off_t;
             let to = into.as_mut_ptr().cast::<u8>().wrapping_add(done);
             let file = self.file.load(Ordering::Relaxed);
-            // SAFETY: so many bytes of the slice are left there.
+            // SAFETY: that many bytes of the slice are left there.
             let count = unsafe { libc::pread(file, to.cast(), bytes - done, at) };
             match usize::try_from(count) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -208,7 +208,7 @@ impl Transfer {
                     }
                 }
                 KeptAt::Server => {
-                    // SAFETY: so many whole pages are there, which nobody writes before `end_read`.
+                    // SAFETY: that many whole pages are there, which nobody writes before `end_read`.
                     let mut arrive = |from: *const u8| unsafe {
                         into.copy_from_slice(slice::from_raw_parts(from.cast(), into.len()));
                     };
