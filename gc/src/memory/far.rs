@@ -4,12 +4,12 @@ use crate::memory::error::HeapError;
 use crate::options::HeapOptions;
 use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{OnlyMemory, Segment, Service, Transport};
+use rdma::{OnlyMemory, Segment, Service};
 use std::sync::Arc;
 #[cfg(not(loom))]
 use {
     rdma::sim::Disturbance,
-    rdma::{PeerId, PoolOptions, PoolSegment, SlowWire, Throttled},
+    rdma::{PeerId, PoolOptions, PoolSegment, SlowWire, Throttled, Transport},
     std::time::Duration,
 };
 

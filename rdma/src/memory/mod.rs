@@ -1,6 +1,7 @@
 //! One-sided access to memory: the trait, and segments that this process maps.
 
 pub mod atomic_words;
+#[cfg_attr(loom, allow(dead_code))]
 pub mod gate;
 mod grant_requests;
 pub mod grants;
