@@ -330,7 +330,7 @@ fn pools_that_cannot_be_used_are_refused_with_one_line() {
     let mut bytes = std::fs::read(&pool).unwrap();
     bytes[8] = 99;
     std::fs::write(&pool, &bytes).unwrap();
-    refused(&[], "a pool of version 99; this program has version 1");
+    refused(&[], "a pool of version 99; this program has version 2");
     std::fs::write(&pool, "no pool at all".repeat(1000)).unwrap();
     refused(&[], "not a pool");
     std::fs::remove_file(&pool).unwrap();

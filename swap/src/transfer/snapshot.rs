@@ -73,8 +73,8 @@ impl KeptPages {
     }
 
     /// Begins a snapshot of these pages. Other contents of pages are saved to `file`, which is open for reading and
-    /// writing until [`end`](Self::end). The caller sees to it that there is none yet, and that nobody changes the pages
-    /// on their servers before this returns.
+    /// writing until [`end`](Self::end). The caller sees to it that there is none yet, and that nobody changes the
+    /// pages on their servers before this returns.
     pub fn begin(&self, pages: impl Iterator<Item = Page>, file: RawFd) -> Result<(), SwapError> {
         assert!(!self.is_taken(), "there is one snapshot at a time");
         if self.states.get().is_none() {
