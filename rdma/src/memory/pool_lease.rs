@@ -38,7 +38,7 @@ const FREE_MIN: u64 = 1 << 20;
 
 impl PoolLease {
     /// Opens the pool, or makes it if there is none; recovers the clients that are dead; leases an identity, and
-    /// allocates a block for each of these numbers of bytes. Blocks on the file system.
+    /// allocates a block for each of these numbers of bytes, whole pages, which are zero. Blocks on the file system.
     pub fn take(options: &PoolOptions, pieces: Vec<u64>) -> Result<PoolLease, RdmaError> {
         let failed = |error: PoolError| pool_error(&options.path, reason(error));
         let pool = Arc::new(open(options, &pieces).map_err(failed)?);
@@ -178,7 +178,12 @@ fn hold(
         other => reason(other),
     })?;
     let place = |block: &Ref| (block.object() + 1).next_multiple_of(HEAD_BYTES);
-    let _ = ready.send(Ok(blocks.iter().map(place).collect()));
+    let places: Vec<u64> = blocks.iter().map(place).collect();
+    for (place, bytes) in places.iter().zip(pieces) {
+        // A block that was freed is zero already, but not all of a device that was used for something else before.
+        pool.segment().punch(*place, *bytes).map_err(reason)?;
+    }
+    let _ = ready.send(Ok(places));
     let _ = end.recv();
     Ok(())
 }

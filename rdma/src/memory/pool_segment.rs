@@ -43,7 +43,7 @@ pub struct PoolOptions {
     pub far_bytes: u64,
 }
 
-/// A far space in a pool. Its contents are undefined at first.
+/// A far space in a pool. It is zero at first, as a pager takes for granted.
 pub struct PoolSegment {
     path: PathBuf,
     bytes: u64,
