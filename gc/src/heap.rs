@@ -171,16 +171,18 @@ impl Heap {
         &self,
         m: &Mutator,
         cause: CollectCause,
-        inspector: I,
+        mut inspector: I,
     ) -> Option<I> {
-        let asked = Arc::new(Mutex::new(Asked { is_served: false, snapshot: None, inspector }));
+        let file = inspector.snapshot_file();
+        let asked =
+            Arc::new(Mutex::new(Asked { is_served: false, file, snapshot: None, inspector }));
         let waiting: Arc<Mutex<Asked<dyn Inspector>>> = asked.clone();
         self.core.inspections.ask(waiting.clone());
         self.collector.collect(Some(m), cause);
         self.core.inspections.withdraw(&waiting);
         drop(waiting);
         // A walk that served it has let go of it before the world went on.
-        let Asked { is_served, snapshot, mut inspector } = Arc::into_inner(asked)?.into_inner();
+        let Asked { is_served, snapshot, mut inspector, .. } = Arc::into_inner(asked)?.into_inner();
         if let Some(mut snapshot) = snapshot {
             let (core, collector) = (&*self.core, &*self.collector);
             let objects = Objects::copies(core, collector, snapshot.slot_bytes());

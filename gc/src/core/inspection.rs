@@ -169,6 +169,8 @@ impl<'a> Objects<'a> {
 /// An inspector that waits, or has been served.
 pub(crate) struct Asked<I: ?Sized> {
     pub is_served: bool,
+    /// Of an inspector that may be shown the objects after the pause.
+    pub file: Option<File>,
     /// It has been served, but for the objects: the thread that asked shows it those of this.
     pub snapshot: Option<Box<dyn HeapSnapshot>>,
     pub inspector: I,
@@ -193,6 +195,11 @@ impl Requests {
         self.waiting.lock().retain(|other| !Arc::ptr_eq(other, asked));
     }
 
+    /// Whether one waits that may be served by a [`HeapSnapshot`].
+    pub fn wants_snapshot(&self) -> bool {
+        self.waiting.lock().iter().any(|asked| asked.lock().file.is_some())
+    }
+
     /// Whether a request waits.
     pub fn is_asked(&self) -> bool {
         !self.waiting.lock().is_empty()
@@ -209,7 +216,7 @@ pub fn serve(core: &HeapCore, world: &WorldStopped, collector: &dyn Collector, s
         |ids| StoppedHeap { objects: Objects { core, collector, slot_bytes, ids }, world };
     let mut asked: Vec<_> = waiting.iter().map(|asked| asked.lock()).collect();
     for asked in &mut asked {
-        let file = asked.inspector.snapshot_file();
+        let file = asked.file.take();
         asked.snapshot = file.and_then(|file| collector.snapshot(world, file));
         if asked.snapshot.is_some() {
             asked.inspector.begin(&stopped(Ids::Entries));

@@ -158,12 +158,11 @@ impl Mako {
             self.shared.touches.end(snapshot.tablets().iter().map(|tablet| tablet.id));
         }
         let reclaimed = self.reclaim(snapshot);
-        let is_asked = self.core.inspections.is_asked();
-        if is_asked {
-            // Most of what a snapshot would write in the pause.
+        if self.core.inspections.wants_snapshot() {
+            // Most of what it would write in the pause.
             self.pager().write_back_all(&self.everything());
         }
-        if self.core.options.verify_heap || is_asked {
+        if self.core.options.verify_heap || self.core.inspections.is_asked() {
             self.pause(world, "Pause Inspect", |w| {
                 self.verify(w, "after the cycle");
                 inspection::serve(&self.core, w, self, SLOT_BYTES);
