@@ -180,6 +180,9 @@ impl Plan {
 }
 
 impl<'a> Heap<'a> {
+    /// A huge block has a whole number of granules of this size, bytes.
+    pub const GRANULE_BYTES: u64 = 1 << GRANULE_SHIFT;
+
     /// The heap in the data of a pool, behind `reserved` bytes, which are the caller's. All processes name the same
     /// number. An error if the pool is too small, or has a heap that was made with another number.
     pub fn new(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {

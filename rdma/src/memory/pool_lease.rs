@@ -30,9 +30,6 @@ const HEAD_BYTES: u64 = 4096;
 /// Blocks of this size and above are huge, that is, have pages of their own.
 const HUGE_MIN: u64 = 1 << 20;
 
-/// A block of a pool has whole granules of this size.
-const GRANULE_BYTES: u64 = 256 << 10;
-
 /// Free memory of a file system below which no pool in it is used: what the client itself writes into the pool.
 const FREE_MIN: u64 = 1 << 20;
 
@@ -94,7 +91,7 @@ impl Drop for PoolLease {
 pub fn huge_bytes(pieces: &[u64]) -> u64 {
     let of_one = |bytes: &u64| {
         // The object's header is the heap's own.
-        (block_bytes(*bytes) + HEAD_BYTES).next_multiple_of(GRANULE_BYTES)
+        (block_bytes(*bytes) + HEAD_BYTES).next_multiple_of(Heap::GRANULE_BYTES)
     };
     pieces.iter().map(of_one).sum()
 }
@@ -106,7 +103,7 @@ fn block_bytes(bytes: u64) -> u64 {
 /// Length of a new pool with room for this many bytes of far spaces.
 fn length_for(bytes: u64) -> Result<u64, PoolError> {
     // Each far space has a granule more for each piece of it, and two of a length of their own.
-    let huge = bytes.saturating_add(bytes / 64).saturating_add(8 * GRANULE_BYTES);
+    let huge = bytes.saturating_add(bytes / 64).saturating_add(8 * Heap::GRANULE_BYTES);
     Heap::bytes_of_huge(CLIENTS, Refs::bytes(CLIENTS), huge)
 }
 
