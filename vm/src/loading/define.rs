@@ -303,7 +303,7 @@ fn check_super(
     // Generated accessors of reflection extend a class that no other class can.
     let is_magic = || super::access::is_magic(t, parent);
     let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
-    let module = t.vm.modules.of_package(loader, package);
+    let module = || t.vm.modules.of_package(loader, package);
     let name = || lookup::dotted(file.name);
     if parent.package() == b"jdk/internal/reflect"
         && !parent.is_interface()
@@ -322,11 +322,11 @@ fn check_super(
             "class {} cannot access its {kind} {} ({})",
             name(),
             parent.java_name(),
-            where_both_are(t, &name(), loader, module, parent),
+            where_both_are(t, &name(), loader, module(), parent),
         );
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
     }
-    if let Err(why) = t.vm.modules.access_from(module, &name, parent)
+    if let Err(why) = t.vm.modules.access_from(&module, &name, parent)
         && !is_magic()
     {
         let check = if parent.is_interface() { "check" } else { "access check" };
@@ -337,7 +337,7 @@ fn check_super(
     if let Some(permitted) = &sealed.permitted_subclasses {
         let names = |index: &u16| sealed.constant_pool.class_name(*index) == Some(file.name);
         // Both in one module, and if the subclass is not public, in one package (JVMS 5.3.5).
-        let is_near = module.is_same(t.vm.modules.of_class(parent))
+        let is_near = t.vm.modules.is_in_module_of(loader, package, parent)
             && (same_package || file.access_flags.contains(AccessFlags::PUBLIC));
         if !is_near || !permitted.iter().any(names) {
             let message = format!(

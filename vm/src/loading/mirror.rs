@@ -42,7 +42,8 @@ pub fn create(
         }
     };
     set(fields.class_loader_of_class(), t.load_root(&klass.loader.object));
-    set(fields.class_module(), t.vm.modules.module_of(t, klass));
+    let set_module = || set(fields.class_module(), t.vm.modules.module_of(t, klass));
+    set_module();
     set(fields.mirror_protection_domain(), protection_domain.map_or(ObjectRef::NULL, Handle::get));
     set(fields.class_data(), class_data.map_or(ObjectRef::NULL, Handle::get));
     let component = match klass.kind {
@@ -56,7 +57,12 @@ pub fn create(
     if klass.holder.is_of_one_class() {
         t.root(mirror);
     }
-    // Last: other threads may look for it.
+    // Other threads may look for it from now on.
     t.store_root(klass.mirror, mirror);
+    // The thread that defines `java.base` gives it to the classes that it sees; since the look above it may have
+    // missed this one.
+    if t.load_ref(mirror, fields.class_module()).is_null() {
+        set_module();
+    }
     Ok(())
 }

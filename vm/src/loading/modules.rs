@@ -181,16 +181,31 @@ impl Modules {
         }
     }
 
+    /// Whether a package of a loader is in the module of a class. Everything is until `java.base` is defined.
+    pub fn is_in_module_of(
+        &self,
+        loader: &'static LoaderData,
+        package: &[u8],
+        klass: KlassRef,
+    ) -> bool {
+        !self.is_base_defined() || self.of_package(loader, package).is_same(self.of_class(klass))
+    }
+
     /// The `java.lang.Module` object for a new class: the named module of the package, else the loader's unnamed
     /// module. Null before `java.base` is defined: classes loaded until then get theirs when it is. No safepoint.
     pub fn module_of(&self, t: &JavaThread, klass: KlassRef) -> ObjectRef {
-        if self.named.read().is_empty() {
+        if !self.is_base_defined() {
             return ObjectRef::NULL;
         }
         match self.of_class(klass) {
             ModuleRef::Named(module) => t.load_root(module.object),
             ModuleRef::Unnamed(loader) => self.unnamed_object(t, loader),
         }
+    }
+
+    /// Once it is, it stays so.
+    fn is_base_defined(&self) -> bool {
+        !self.named.read().is_empty()
     }
 
     fn unnamed_object(&self, t: &JavaThread, loader: &'static LoaderData) -> ObjectRef {
@@ -204,7 +219,7 @@ impl Modules {
     /// The module in which the boot loader looks for classes of a package: by the tables once `java.base` is
     /// defined; before that by the image, and only `java.base`.
     pub fn boot_module_of(&self, t: &JavaThread, package: &[u8]) -> Option<String> {
-        if self.named.read().is_empty() {
+        if !self.is_base_defined() {
             return t.vm.image.module_of_package(package).filter(|module| module == BASE);
         }
         match self.of_package(t.vm.boot_loader, package) {
@@ -228,20 +243,21 @@ impl Modules {
 
     /// As `can_access`, with the reason that `IllegalAccessError` gives.
     pub fn access(&self, from: KlassRef, to: KlassRef) -> Result<(), String> {
-        self.access_from(self.of_class(from), &|| from.java_name(), to)
+        self.access_from(&|| self.of_class(from), &|| from.java_name(), to)
     }
 
-    /// As `access`, for a class of this module and name that may not be made yet.
+    /// As `access`, for a class of this module and name that may not be made yet. Asks for the module only once
+    /// `java.base` is defined: another thread may be defining it.
     pub fn access_from(
         &self,
-        reader: ModuleRef,
+        reader: &dyn Fn() -> ModuleRef,
         who: &dyn Fn() -> String,
         to: KlassRef,
     ) -> Result<(), String> {
-        if self.named.read().is_empty() {
+        if !self.is_base_defined() {
             return Ok(());
         }
-        let owner = self.of_class(to);
+        let (reader, owner) = (reader(), self.of_class(to));
         if reader.is_same(owner) {
             return Ok(());
         }
