@@ -37,6 +37,9 @@ pub struct PagerOptions {
     /// Frames of whole runs of pages that are evicted, discarded or invalidated by the pager's user may be kept for
     /// others, up to this many percent of the budget, while there is room; 0 = none. Needs `recycle_frames`.
     pub frame_cache_percent: u32,
+    /// The frames that the evictor keeps free at least, in thousandths of the budget. It keeps more, up to a sixteenth,
+    /// while faults use them up faster than it frees others.
+    pub reserve_permille: u32,
     /// The evictor finds and cleans pages that can be evicted before room is short, and a fault that finds no room
     /// takes the frame of one of these.
     pub clean_ahead: bool,
@@ -121,6 +124,7 @@ impl Default for PagerOptions {
             prefetcher: PrefetcherKind::default(),
             recycle_frames: true,
             frame_cache_percent: 100,
+            reserve_permille: 8,
             clean_ahead: true,
             kernel_notes_writes: true,
             replacement_rounds: 16,

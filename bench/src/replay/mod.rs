@@ -14,6 +14,7 @@ mod optimum;
 pub mod pager;
 mod queues;
 mod s3_fifo;
+mod touched;
 mod trace;
 
 use swap::{PageAction, ThreadClass};
@@ -25,6 +26,7 @@ use lirs::Lirs;
 pub use optimum::Optimum;
 use queues::{Queue, SegmentedFifo, Single};
 use s3_fifo::S3Fifo;
+use touched::Touched;
 pub use trace::{Event, Trace};
 
 /// An access to a page.
@@ -57,6 +59,11 @@ pub trait Policy {
 
     /// Pages that are resident.
     fn resident(&self) -> usize;
+
+    /// Accesses to resident pages that had been unmapped, so that these accesses are seen.
+    fn soft_faults(&self) -> u64 {
+        0
+    }
 
     /// A page is accessed. True: it was resident.
     fn access(&mut self, access: Access) -> bool {
@@ -99,6 +106,7 @@ pub fn policies(pages: usize, frames: usize) -> Vec<(&'static str, Box<dyn Polic
         ("fifo-collector-last", last(Sees::Misses, single(Queue::Fifo))),
         ("credits-2", credits(Growth::Linear(2))),
         ("credits-16", credits(Growth::Double(16))),
+        ("credits-16-touched", Box::new(Touched::new(pages, frames, frames / 4, 16))),
         ("credits-16-collector-last", last(Sees::Misses, credits(Growth::Double(16)))),
     ]
 }

@@ -72,12 +72,14 @@ pub struct SegmentedFifo {
     lists: Lists,
     frames: usize,
     inactive: usize,
+    soft_faults: u64,
 }
 
 impl SegmentedFifo {
     /// `inactive` of the frames are for the second queue.
     pub fn new(pages: usize, frames: usize, inactive: usize) -> SegmentedFifo {
-        SegmentedFifo { lists: Lists::new(pages, 2), frames, inactive: inactive.max(1) }
+        let lists = Lists::new(pages, 2);
+        SegmentedFifo { lists, frames, inactive: inactive.max(1), soft_faults: 0 }
     }
 
     fn activate(&mut self, page: u32) {
@@ -97,6 +99,7 @@ impl Policy for SegmentedFifo {
 
     fn hit(&mut self, access: Access) {
         if self.lists.has(INACTIVE, access.page) {
+            self.soft_faults += 1;
             self.activate(access.page);
         }
     }
@@ -119,6 +122,10 @@ impl Policy for SegmentedFifo {
 
     fn resident(&self) -> usize {
         self.lists.len(QUEUE) + self.lists.len(INACTIVE)
+    }
+
+    fn soft_faults(&self) -> u64 {
+        self.soft_faults
     }
 }
 

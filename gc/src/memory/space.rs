@@ -104,6 +104,7 @@ impl HeapSpace {
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
             frame_cache_percent: options.frame_stock_percent,
+            reserve_permille: options.reserve_permille,
             clean_ahead: options.clean_ahead,
             kernel_notes_writes: options.kernel_notes_writes,
             replacement_rounds: options.replacement_rounds,

@@ -334,6 +334,9 @@ options! {
         pub recycle_frames: bool as Switch = true, "RecycleFrames", Ablation;
         /// Keep frames of freed regions for pages that are fetched later, up to this part of local memory.
         pub frame_stock_percent: u32 as Percent = 100, "FrameStockPercent" in 0..=100, Product;
+        /// Keep this many thousandths of local memory free, so that a fault finds a free frame; up to a sixteenth while
+        /// faults use them up faster than others are freed.
+        pub reserve_permille: u32 as Count = 8, "FrameReservePermille" in 1..=60, Product;
         /// Select pages for eviction, and write them back, before free frames are short.
         pub clean_ahead: bool as Switch = true, "CleanAhead", Ablation;
         /// The kernel records which pages are written, where it can (Linux 6.7). Otherwise each first write raises a

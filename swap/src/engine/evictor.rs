@@ -55,17 +55,23 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
         if stop.load(Ordering::SeqCst) {
             return;
         }
-        let mut looked_at = 0;
+        let (mut looked_at, mut freed) = (0, 0);
         loop {
-            let shortage = space.frames.observe_shortage();
+            let shortage = space.frames.shortage();
             // Single pages would cost as much as a batch, while others go on taking one by one.
             let most = shortage.max(space.frames.reserve_pages()).min(BATCH_PAGES);
             let began = now_ns();
-            let makes_room = shortage > 0
-                && (space.frames.empty_cached() || space.evict_ready(&mut area, most) > 0);
+            let mut made = 0;
+            if shortage > 0 {
+                made = space.frames.empty_cached();
+                if made == 0 {
+                    made = space.evict_ready(&mut area, most);
+                }
+            }
+            freed += made;
             let evicted = now_ns();
             space.counters.evictor_evicted(evicted.saturating_sub(began));
-            if makes_room {
+            if made > 0 {
                 looked_at = 0;
                 continue;
             }
@@ -75,11 +81,13 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
             if looks > 0 && looked_at <= space.looks_max() {
                 continue;
             }
-            if shortage == 0 || space.evict_some(&mut area, most) == 0 {
+            let made = if shortage == 0 { 0 } else { space.evict_some(&mut area, most) };
+            if made == 0 {
                 break;
             }
+            freed += made;
         }
-        space.frames.adapt();
+        space.frames.adapt(freed);
     }
 }
 

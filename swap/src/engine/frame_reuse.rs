@@ -176,6 +176,7 @@ impl FarSpace {
             return false;
         }
         self.counters.exchanged();
+        self.frames.fell_short(1);
         let arrival = Arrival::AsEver { is_wanted: true };
         match state {
             PageState::Zero | PageState::Blank => {

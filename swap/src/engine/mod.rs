@@ -90,7 +90,7 @@ impl FarSpace {
         Ok(FarSpace {
             pages: PageTable::new(pages, options.replacement_rounds)?,
             kernel,
-            frames: Frames::new(budget_pages, pages, cache),
+            frames: Frames::new(budget_pages, pages, options.reserve_permille, cache),
             transfer: Transfer::new(pages, stores, options.owner),
             replacement: Replacement::new(pages, options.epoch_percent, forecaster),
             chase: options.chase,
@@ -351,10 +351,10 @@ impl FarSpace {
     fn make_room(&self, touch: Touch) {
         let mut failures = 0;
         while !self.try_take_frame(0) {
-            self.frames.fell_short();
-            if self.frames.empty_cached() {
+            if self.frames.empty_cached() > 0 {
                 continue;
             }
+            self.frames.fell_short(SELF_PAGES);
             self.counters.self_eviction(touch);
             let mut area = self.transfer.claim_area();
             let evicted = self.evict_ready(&mut area, SELF_PAGES) > 0

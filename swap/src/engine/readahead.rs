@@ -166,7 +166,8 @@ impl FarSpace {
         // The evictor begins to make room when there is twice as much: else a walk would wait for it.
         let spare = self.frames.reserve_pages() / 2;
         let takes_frame = || {
-            self.try_take_frame(spare) || self.frames.empty_cached() && self.try_take_frame(spare)
+            self.try_take_frame(spare)
+                || self.frames.empty_cached() > 0 && self.try_take_frame(spare)
         };
         if !has_frames && !takes_frame() {
             return Locking::NoRoom;

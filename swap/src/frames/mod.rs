@@ -44,11 +44,16 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// `budget_pages` frames for `pages` pages.
-    pub fn new(budget_pages: usize, pages: usize, cache: FrameCache) -> Frames {
+    /// `budget_pages` frames for `pages` pages, of which at least this many thousandths are kept free.
+    pub fn new(
+        budget_pages: usize,
+        pages: usize,
+        reserve_permille: u32,
+        cache: FrameCache,
+    ) -> Frames {
         Frames {
             budget: Budget::new(budget_pages),
-            reserve: Reserve::new(budget_pages, pages),
+            reserve: Reserve::new(budget_pages, pages, reserve_permille),
             cache,
             pages,
             evictor_bell: AtomicU32::new(0),
@@ -129,9 +134,9 @@ impl Frames {
         }
     }
 
-    /// A fault has to free frames itself.
-    pub fn fell_short(&self) {
-        self.reserve.fell_short();
+    /// Those that need these frames have to free them themselves. Async-signal-safe.
+    pub fn fell_short(&self, frames: usize) {
+        self.reserve.fell_short(frames);
     }
 
     fn call_evictor(&self) {
@@ -154,16 +159,9 @@ impl Frames {
         }
     }
 
-    /// How many free frames the evictor should restore, as [`shortage`](Self::shortage); the reserve is adapted to
-    /// the result. By the evictor.
-    pub fn observe_shortage(&self) -> usize {
-        self.reserve.saw(self.free());
-        self.shortage()
-    }
-
-    /// The reserve is restored. By the evictor.
-    pub fn adapt(&self) {
-        self.reserve.adapt();
+    /// The reserve is restored: this many frames were freed for it. By the evictor.
+    pub fn adapt(&self, freed: usize) {
+        self.reserve.adapt(freed);
     }
 
     /// Runs of frames beside the far space.
@@ -218,13 +216,13 @@ impl Frames {
         CACHED_PAGES
     }
 
-    /// Gives one cached run back to the kernel: [`CACHED_PAGES`] frames are free. False: none is cached.
-    pub fn empty_cached(&self) -> bool {
-        let Some(run) = self.cache.take_full() else { return false };
+    /// Gives one cached run back to the kernel. Returns how many frames are free by that; 0: none is cached.
+    pub fn empty_cached(&self) -> usize {
+        let Some(run) = self.cache.take_full() else { return 0 };
         run.empty(CACHED_PAGES);
         drop(run);
         self.release(CACHED_PAGES);
-        true
+        CACHED_PAGES
     }
 
     /// Maps as many of the fresh pages from `page` on as there are cached frames for, writable, and releases the frames

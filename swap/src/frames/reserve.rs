@@ -1,30 +1,36 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
-//! Each is a page less for the program, so the reserve begins small. It is doubled when the evictor finds half of it
-//! used up, before a fault has to make room itself, and shrinks again slowly: a program with more threads than CPUs
-//! needs more, since its evictor runs late.
+//! Each is a page less for the program, and a program with a hundredth less memory fetches two to three hundredths more
+//! pages ([measurement 0049](../../../docs/measurements/0050-reserve-of-free-frames.md)). To free a frame oneself
+//! delays a fault by less than half. So the reserve is small, and is doubled only when more than one frame in sixteen
+//! had to be freed by those that needed it: a program with more threads than CPUs needs more, since its evictor runs
+//! late. It shrinks again slowly.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The reserve of one far space. Any thread; relaxed, since the numbers are only hints.
 pub struct Reserve {
+    /// The least, in thousandths of the budget.
+    permille: usize,
     least: AtomicUsize,
     most: AtomicUsize,
     pages: AtomicUsize,
-    /// A fault made room itself, or nearly had to, since [`Reserve::adapt`] looked last.
-    fell_short: AtomicBool,
+    /// Frames that those that needed them freed themselves since [`Reserve::adapt`] looked last.
+    short: AtomicUsize,
 }
 
 impl Reserve {
-    /// The reserve of a budget; none is needed where all `pages` fit.
-    pub fn new(budget_pages: usize, pages: usize) -> Reserve {
-        let [least, most, pages] = Reserve::bounds(budget_pages, pages).map(AtomicUsize::new);
-        Reserve { least, most, pages, fell_short: AtomicBool::new(false) }
+    /// The reserve of a budget, with at least this many thousandths of it; none is needed where all `pages` fit.
+    pub fn new(budget_pages: usize, pages: usize, permille: u32) -> Reserve {
+        let permille = permille as usize;
+        let bounds = Reserve::bounds(permille, budget_pages, pages);
+        let [least, most, pages] = bounds.map(AtomicUsize::new);
+        Reserve { permille, least, most, pages, short: AtomicUsize::new(0) }
     }
 
     /// The budget has changed.
     pub fn resize(&self, budget_pages: usize, pages: usize) {
-        let [least, most, first] = Reserve::bounds(budget_pages, pages);
+        let [least, most, first] = Reserve::bounds(self.permille, budget_pages, pages);
         self.least.store(least, Relaxed);
         self.most.store(most, Relaxed);
         let now = self.pages();
@@ -32,11 +38,12 @@ impl Reserve {
     }
 
     /// The least, the most, and the initial size.
-    fn bounds(budget_pages: usize, pages: usize) -> [usize; 3] {
-        let is_needed = budget_pages < pages;
-        let share = |part: usize| if is_needed { (budget_pages / part).max(LEAST) } else { 0 };
-        let least = share(LEAST_PART).min(1024);
-        [least, share(MOST_PART), least]
+    fn bounds(permille: usize, budget_pages: usize, pages: usize) -> [usize; 3] {
+        if budget_pages >= pages {
+            return [0; 3];
+        }
+        let least = (budget_pages * permille / 1000).clamp(LEAST, LEAST_MAX);
+        [least, (budget_pages / MOST_PART).max(LEAST), least]
     }
 
     /// The low watermark: with this many free pages, or fewer, the evictor is woken; it restores twice as many
@@ -45,24 +52,17 @@ impl Reserve {
         self.pages.load(Relaxed)
     }
 
-    /// A fault has to make room itself. Async-signal-safe.
-    pub fn fell_short(&self) {
-        self.fell_short.store(true, Relaxed);
+    /// Those that need these frames have to free them themselves. Async-signal-safe.
+    pub fn fell_short(&self, frames: usize) {
+        self.short.fetch_add(frames, Relaxed);
     }
 
-    /// By the evictor, while it restores the reserve: `free_pages` are free.
-    pub fn saw(&self, free_pages: usize) {
-        if free_pages < self.pages() / 2 {
-            self.fell_short();
-        }
-    }
-
-    /// By the evictor, each time that it has restored the reserve.
-    pub fn adapt(&self) {
+    /// By the evictor, each time that it has restored the reserve: it has freed this many frames.
+    pub fn adapt(&self, freed: usize) {
         let now = self.pages();
-        let wish = match self.fell_short.swap(false, Relaxed) {
+        let wish = match self.short.swap(0, Relaxed) * SHORT_PART > freed {
             true => 2 * now,
-            false => now - now / SHRINKS_BY,
+            false => now.saturating_sub((now / SHRINKS_BY).max(1)),
         };
         let least = self.least.load(Relaxed);
         self.pages.store(wish.clamp(least, self.most.load(Relaxed).max(least)), Relaxed);
@@ -71,9 +71,12 @@ impl Reserve {
 
 /// Pages, even where they are a large part of the budget.
 const LEAST: usize = 16;
-/// Parts of the budget.
-const LEAST_PART: usize = 32;
+/// The least of a large budget, in pages.
+const LEAST_MAX: usize = 1024;
+/// Part of the budget.
 const MOST_PART: usize = 16;
+/// Part of the frames that may be freed by those that need them.
+const SHORT_PART: usize = 16;
 /// Part of the reserve that is given up each time that it was large enough.
 const SHRINKS_BY: usize = 128;
 
@@ -83,38 +86,36 @@ mod tests {
 
     #[test]
     fn it_grows_where_it_falls_short_and_shrinks_back() {
-        let reserve = Reserve::new(32_000, 100_000);
-        assert_eq!(reserve.pages(), 1000);
-        reserve.fell_short();
-        reserve.adapt();
-        assert_eq!(reserve.pages(), 2000);
-        reserve.fell_short();
-        reserve.adapt();
-        assert_eq!(reserve.pages(), 2000, "a sixteenth is the maximum");
+        let reserve = Reserve::new(32_000, 100_000, 25);
+        let grown = [1600, 2000, 2000].map(|_| {
+            (0..10).for_each(|_| reserve.fell_short(10));
+            reserve.adapt(1599);
+            reserve.pages()
+        });
+        assert_eq!(grown, [1600, 2000, 2000], "a sixteenth is the maximum");
         for _ in 0..200 {
-            reserve.adapt();
+            reserve.fell_short(100);
+            reserve.adapt(1600);
         }
-        assert_eq!(reserve.pages(), 1000);
+        assert_eq!(reserve.pages(), 800, "one frame in sixteen is few");
     }
 
     #[test]
-    fn it_grows_before_it_falls_short() {
-        let reserve = Reserve::new(32_000, 100_000);
-        reserve.saw(500);
-        reserve.adapt();
-        assert!(reserve.pages() <= 1000);
-        reserve.saw(499);
-        reserve.saw(900);
-        reserve.adapt();
-        assert_eq!(reserve.pages(), 2000);
+    fn a_small_one_shrinks_too() {
+        let reserve = Reserve::new(1600, 100_000, 1);
+        reserve.fell_short(1);
+        reserve.adapt(0);
+        assert_eq!(reserve.pages(), 32);
+        (0..16).for_each(|_| reserve.adapt(0));
+        assert_eq!(reserve.pages(), 16);
     }
 
     #[test]
     fn it_follows_the_budget() {
-        let reserve = Reserve::new(100_000, 100_000);
+        let reserve = Reserve::new(100_000, 100_000, 25);
         assert_eq!(reserve.pages(), 0);
         reserve.resize(32_000, 100_000);
-        assert_eq!(reserve.pages(), 1000);
+        assert_eq!(reserve.pages(), 800);
         reserve.resize(320, 100_000);
         assert_eq!(reserve.pages(), 20, "the most for so small a budget");
         reserve.resize(100_000, 100_000);
@@ -123,8 +124,8 @@ mod tests {
 
     #[test]
     fn it_has_bounds_in_pages_too() {
-        assert_eq!(Reserve::new(100, 100).pages(), 0);
-        assert_eq!(Reserve::new(100, 101).pages(), 16);
-        assert_eq!(Reserve::new(1 << 20, 1 << 22).pages(), 1024);
+        assert_eq!(Reserve::new(100, 100, 8).pages(), 0);
+        assert_eq!(Reserve::new(100, 101, 8).pages(), 16);
+        assert_eq!(Reserve::new(1 << 20, 1 << 22, 8).pages(), 1024);
     }
 }

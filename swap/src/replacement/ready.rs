@@ -38,9 +38,12 @@ impl Replacement {
         self.ready.count() < self.wanted_ready(frames)
     }
 
-    /// Ready pages that the evictor finds ahead of need: as many as it evicts at a time.
+    /// Ready pages that the evictor finds ahead of need: as many as it evicts at a time, and as faults may take while
+    /// it does not get a CPU. None where no frames have to be kept free.
     fn wanted_ready(&self, frames: &Frames) -> usize {
-        (2 * frames.reserve_pages()).min(self.ready.room())
+        let reserve = frames.reserve_pages();
+        let ahead = if reserve == 0 { 0 } else { frames.budget_pages() / AHEAD_PART };
+        (2 * reserve).max(ahead).min(self.ready.room())
     }
 
     /// Are so few ready that even pages which have just lost their last credit are?
@@ -102,6 +105,8 @@ impl Replacement {
     }
 }
 
+/// Part of local memory that is ready at least. These pages are resident still.
+const AHEAD_PART: usize = 32;
 /// Room in the ring: as many as the largest reserves need.
 pub const SLOTS: usize = 8192;
 /// Pages that are looked at before room is looked at again.

@@ -11,7 +11,8 @@ use crate::replay::{Misses, Optimum, Trace, pager, policies, replay};
 
 /// Compare policies of page replacement on recorded page accesses (vm -XX:PageTrace=FILE)
 ///
-/// Misses are pages that were fetched; each policy's are multiples of the optimum's, which knows the future.
+/// Misses are pages that were fetched; each policy's are multiples of the optimum's, which knows the future. Soft
+/// faults, for each miss, are accesses to resident pages that a policy unmaps to see whether they are used.
 #[derive(Args)]
 pub struct Options {
     /// Files that -XX:PageTrace wrote
@@ -79,8 +80,8 @@ fn describe(name: &str, trace: &Trace) -> String {
 struct Column {
     frames: usize,
     optimum: Misses,
-    /// By policy.
-    misses: Vec<(&'static str, Misses)>,
+    /// By policy, and its soft faults.
+    misses: Vec<(&'static str, Misses, u64)>,
     /// The pager without readahead and with it.
     pager: Option<[PagerStats; 2]>,
 }
@@ -99,7 +100,11 @@ impl Column {
         }
         let optimum = replay(trace, &mut Optimum::new(trace, frames));
         let wanted = all.into_iter().filter(|(name, _)| wants(name));
-        let misses = wanted.map(|(name, mut policy)| (name, replay(trace, &mut *policy))).collect();
+        let misses = wanted.map(|(name, mut policy)| {
+            let misses = replay(trace, &mut *policy);
+            (name, misses, policy.soft_faults())
+        });
+        let misses = misses.collect();
         let pager = match wants(PAGER) {
             true => Some([
                 pager::replay(trace, frames, PrefetcherKind::None)?,
@@ -135,9 +140,16 @@ fn lines(columns: &[Column]) -> Vec<Vec<String>> {
             )
         }),
     ];
-    let names = columns.first().map(|column| column.misses.iter().map(|(name, _)| *name));
+    let names = columns.first().map(|column| column.misses.iter().map(|(name, ..)| *name));
     for (number, name) in names.into_iter().flatten().enumerate() {
-        lines.push(line(name, &|column| cell(column, column.misses[number].1)));
+        lines.push(line(name, &|column| {
+            let (_, misses, soft_faults) = column.misses[number];
+            let cell = cell(column, misses);
+            match soft_faults {
+                0 => cell,
+                soft => format!("{cell}, {:.1} soft", soft as f64 / misses.total().max(1) as f64),
+            }
+        }));
     }
     if columns.iter().all(|column| column.pager.is_some()) {
         let stats = |column: &Column, ahead: usize| {
