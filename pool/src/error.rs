@@ -85,6 +85,21 @@ pub enum PoolError {
     /// The object is counted by another client: of another pool, or of another identity.
     #[error("the object at {object:#x} is held by another client")]
     OtherClient { object: u64 },
+    /// A key of a map, or a name, is too long.
+    #[error("a key or name of {bytes} bytes; {max} are possible")]
+    Key { bytes: u64, max: u64 },
+    /// All names of a layer are given away.
+    #[error("a pool has {max} names, and all are given away")]
+    Names { max: u64 },
+    /// The object of this name is no map, or the reference is to no entry of a map.
+    #[error("the object at {object:#x} is of another kind")]
+    Kind { object: u64 },
+    /// The map was destroyed.
+    #[error("the map was destroyed")]
+    Closed,
+    /// A value that is no counter.
+    #[error("a counter has 8 bytes, and the value has {bytes}")]
+    NotACounter { bytes: u64 },
     /// A range that is not in the data of the pool, or not aligned.
     #[error("{bytes} bytes at {offset:#x} are not aligned data of the pool")]
     Range { offset: u64, bytes: u64 },

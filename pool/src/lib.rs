@@ -33,6 +33,8 @@ mod identity;
 #[cfg(not(loom))]
 mod manager;
 #[cfg(not(loom))]
+mod map;
+#[cfg(not(loom))]
 mod pool;
 mod recover;
 mod refs;
@@ -49,6 +51,8 @@ pub use detect::{Change, Marked, Tag, Word};
 pub use error::PoolError;
 #[cfg(not(loom))]
 pub use manager::Manager;
+#[cfg(not(loom))]
+pub use map::{Bytes, Draft, Entry, Map, MapOptions, MapStats, Replaced, Value};
 #[cfg(not(loom))]
 pub use pool::{Client, Done, Pool};
 pub use recover::{Recovered, Redo};

@@ -218,6 +218,19 @@ impl<M: Memory> Holder<'_, M> {
         }
     }
 
+    /// The client looks at nothing that it loaded before. Without a fence in the same era.
+    pub(super) fn renew_looking(&self) -> Result<(), PoolError> {
+        let era = self.era()?;
+        if era != own(&self.holding.lower) {
+            put(&self.holding.upper, era);
+            crash_point!("refs.upper");
+            put(&self.holding.lower, era);
+            crash_point!("refs.lower");
+            fence(Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     pub(super) fn end_looking(&self) {
         put(&self.holding.lower, 0);
         crash_point!("refs.looked");

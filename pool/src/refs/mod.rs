@@ -57,6 +57,8 @@ mod memory;
 #[cfg(not(loom))]
 mod message;
 #[cfg(not(loom))]
+mod names;
+#[cfg(not(loom))]
 mod reader;
 #[cfg(not(loom))]
 mod reference;

@@ -43,6 +43,15 @@ impl<'c> Reader<'c> {
         self.load(self.client.persistent(n)?)
     }
 
+    /// Begins anew: what was replaced before may be freed. Nothing that was looked at before may be used any more. It
+    /// does nothing while the client has another reader.
+    pub fn renew(&mut self) -> Result<(), PoolError> {
+        if self.client.looking.get() == 1 {
+            self.client.holder().renew_looking()?;
+        }
+        Ok(())
+    }
+
     fn load(&self, cell: u64) -> Result<Option<Peek<'_, 'c>>, PoolError> {
         let object = self.client.holder().look(cell)?;
         Ok((object != 0).then_some(Peek { reader: self, object }))
