@@ -65,6 +65,21 @@ impl<'c> RefSender<'c> {
         self.client.give_root(root);
         Ok(Ok(()))
     }
+
+    /// Sends another reference to an object that any client of this process has counted: that client keeps its own.
+    /// False: the ring is full. Does not block. One compare-and-swap.
+    pub fn send_shared(&mut self, reference: &Ref) -> Result<bool, PoolError> {
+        let [own, other] = [self.client, reference.client()].map(|client| client.heap().pool());
+        if own.segment().name() != other.segment().name() {
+            return Err(PoolError::OtherClient { object: reference.object() });
+        }
+        if self.producer.room(1)? == 0 {
+            return Ok(false);
+        }
+        let shared = self.client.attach(reference.object())?;
+        let shared = shared.ok_or_else(|| self.client.holder().damaged("a count", 0))?;
+        Ok(self.send(shared)?.is_ok())
+    }
 }
 
 impl<'c> RefReceiver<'c> {

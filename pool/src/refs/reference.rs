@@ -59,6 +59,11 @@ impl<'c> Ref<'c> {
         )
     }
 
+    /// The client that has it.
+    pub(super) fn client(&self) -> &RefClient<'c> {
+        self.client
+    }
+
     /// Whether there is no copy.
     pub(super) fn is_single(&self) -> bool {
         self.copies().is_ok_and(|copies| own(copies) == 0)

@@ -221,6 +221,35 @@ fn references_are_sent_in_order_and_once() {
 }
 
 #[test]
+fn what_another_client_of_the_process_holds_is_sent_on() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [one, two] = [0; 2].map(|_| refs.join().unwrap());
+    let mut sender = one.sender(&ring(&pool, 0)).unwrap();
+    let held = two.alloc(8, 0).unwrap();
+    for _ in 0..4 {
+        assert!(sender.send_shared(&held).unwrap());
+    }
+    assert!(!sender.send_shared(&held).unwrap(), "the ring is full");
+    let object = held.object();
+    held.release().unwrap();
+    let mut receiver = two.receiver(&ring(&pool, 0)).unwrap();
+    for _ in 0..4 {
+        assert_eq!(receiver.receive().unwrap().unwrap().object(), object);
+    }
+    assert!(audit(&refs, &ring_words(&pool)).unwrap().objects.is_empty());
+    // An offset means something else in another pool.
+    let other_pool = memory();
+    let other_heap = Heap::new(&other_pool, RESERVED).unwrap();
+    let others = Refs::new(&other_heap, other_pool.data()).unwrap();
+    let stranger = others.join().unwrap();
+    let strange = stranger.alloc(8, 0).unwrap();
+    let refused = sender.send_shared(&strange);
+    assert!(matches!(refused, Err(PoolError::OtherClient { .. })));
+}
+
+#[test]
 fn a_call_copies_nothing() {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
