@@ -10,7 +10,7 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
+.PHONY: help setup setup-apps build pool-java bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
 	conformance far-conformance graph \
 	jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
@@ -54,6 +54,17 @@ setup-apps: setup ## Install the programs of others that gc-bench can run (400 M
 
 build: setup ## Build everything, optimised
 	cargo build --release
+
+# Where Cargo builds: the tests of the module look there, too.
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+JDK = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/)
+pool-java: setup ## The Java module farheap.pool as target/release/farheap-pool.jar, with its native library
+	cargo build --profile java -p pool-java
+	rm -rf $(TARGET)/pool-java && mkdir -p $(TARGET)/pool-java/farheap/pool $(TARGET)/release
+	$(JDK)javac --release 17 -Xlint:all -Werror -d $(TARGET)/pool-java \
+	  $$(find pool/java/src/main/java -name '*.java' | sort)
+	cp $(TARGET)/java/libfarheap_pool.so $(TARGET)/pool-java/farheap/pool/
+	$(JDK)jar --create --file $(TARGET)/release/farheap-pool.jar -C $(TARGET)/pool-java .
 
 demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
 	$(RELEASE)/gc-bench demo $(ARGS)

@@ -42,6 +42,14 @@ const UNSAFE: &[&str] = &[
     "pool/src/refs/header.rs",
     "pool/src/refs/holding.rs",
     "pool/src/segment",
+    // The border to Java of the module that has pools, and memory that its buffers see.
+    "pool/java/src/channel.rs",
+    "pool/java/src/jni.rs",
+    "pool/java/src/map.rs",
+    "pool/java/src/natives.rs",
+    "pool/java/src/shared.rs",
+    "pool/java/src/wait.rs",
+    "pool/java/src/window.rs",
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",
     "rdma/tests",

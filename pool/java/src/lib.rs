@@ -1,0 +1,39 @@
+//! The native half of the Java module `farheap.pool`: maps and channels between the JVMs of a machine.
+//!
+//! A Java object has the address of a native one in its handle. The handle is freed when the Java object is
+//! unreachable, not by `close()`, and every native method is an instance method of the object that has it: so no call
+//! finds freed memory, whatever a program does. `close()` takes the content out of the native object, and later calls
+//! find it closed.
+//!
+//! From the bottom: `failure` is what becomes an exception, `jni` the border to Java, `shared` a pool that is open,
+//! with the clients of this process, `directory` finds channels by name, `window` maps memory a second time, `wait`
+//! sleeps until another process has done something, `channel` has the ends of channels and their messages, `map` the maps,
+//! and `natives` the functions that Java calls.
+//!
+//! ```text
+//!   Java:    SharedPool      ChannelSender, ChannelReceiver     SharedBuffer
+//!                |                        |                          |
+//!   native:   Shared                     End <------------------- Message
+//!             |    |                      |                          |
+//!             |  stripes: clients       client                 a counted object
+//!             +----+---------> Core <-----+
+//!                     the mapping, the heap, the layer of counted objects
+//! ```
+//!
+//! 1. A client of the pool is used by one thread at a time: each is under a lock of its own. Threads spread over some
+//!    stripes, and a thread that finds a stripe busy takes another one. An end of a channel has a client of its own.
+//! 2. No call waits longer than a few milliseconds, and none holds a Java array: so no call delays a garbage
+//!    collection. Longer waits are loops in Java over short ones.
+//! 3. A panic never crosses the border: it becomes an exception, and the client that it met is used no more. What that
+//!    client has is recovered when this process has ended.
+//! 4. One thread of each open pool recovers the dead of other processes, every 100 ms. It never enters the JVM.
+
+mod channel;
+mod directory;
+mod failure;
+mod jni;
+mod map;
+mod natives;
+mod shared;
+mod wait;
+mod window;
