@@ -62,7 +62,8 @@ impl Empty for jobject {
 
 impl Env {
     fn table(&self) -> &JNINativeInterface__1_6 {
-        // SAFETY: the JVM's environment of this thread, which is valid during the call. Java 17 has all these functions.
+        // SAFETY: the JVM's environment of this thread, which is valid during the call. Java 17 has all these
+        // functions.
         unsafe { &(**self.0.as_ptr()).v1_6 }
     }
 

@@ -7,8 +7,8 @@
 //!
 //! From the bottom: `failure` is what becomes an exception, `jni` the border to Java, `shared` a pool that is open,
 //! with the clients of this process, `directory` finds channels by name, `window` maps memory a second time, `wait`
-//! sleeps until another process has done something, `channel` has the ends of channels and their messages, `map` the maps,
-//! and `natives` the functions that Java calls.
+//! sleeps until another process has done something, `channel` has the ends of channels and their messages, `map` the
+//! maps, and `natives` the functions that Java calls.
 //!
 //! ```text
 //!   Java:    SharedPool      ChannelSender, ChannelReceiver     SharedBuffer

@@ -32,8 +32,8 @@ public final class ChannelReceiver extends ChannelEnd {
     }
 
     /**
-     * Receives a message, without a copy, and waits for it up to a time. It looks for one for 20 us, then it sleeps; the
-     * sender wakes it.
+     * Receives a message, without a copy, and waits for it up to a time. It looks for one for 20 us, then it sleeps;
+     * the sender wakes it.
      *
      * @param patience how long to wait
      * @return the message, to be closed, or null if none came

@@ -10,7 +10,13 @@ package farheap.pool;
  *     Otherwise storing fails with {@link PoolException.Reason#MEMORY}
  */
 public record MapOptions(long entries, long capacity, boolean evicts) {
-    /** Checks the numbers. */
+    /**
+     * Checks the numbers.
+     *
+     * @param entries how many entries are expected
+     * @param capacity bytes that the entries may take
+     * @param evicts whether entries are evicted
+     */
     public MapOptions {
         if (entries < 1 || capacity < 1) {
             throw new IllegalArgumentException(entries + " entries, " + capacity + " bytes");

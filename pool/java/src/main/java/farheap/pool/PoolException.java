@@ -4,6 +4,7 @@ package farheap.pool;
 public final class PoolException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
+    /** Why. */
     private final Reason reason;
 
     /** Why an operation failed. The order is that of the native library. */

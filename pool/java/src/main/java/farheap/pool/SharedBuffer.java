@@ -3,8 +3,8 @@ package farheap.pool;
 import java.nio.ByteBuffer;
 
 /**
- * A message in the pool, seen by a direct {@link ByteBuffer} without a copy. Release it by {@link #close}, or by sending
- * it; one that is unreachable is released when the garbage collector finds that out.
+ * A message in the pool, seen by a direct {@link ByteBuffer} without a copy. Release it by {@link #close}, or by
+ * sending it; one that is unreachable is released when the garbage collector finds that out.
  *
  * <p>Java cannot take a {@code ByteBuffer} away from a program. So it is made harmless: a received one cannot be
  * written, by Java or by native code, and one that is to be sent loses the pool's memory when it is sent or released.

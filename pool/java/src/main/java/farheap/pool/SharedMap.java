@@ -243,7 +243,8 @@ public final class SharedMap {
      * @return whether it had that value
      */
     public boolean replace(byte[] key, byte[] old, byte[] value) {
-        return exchange0(handle, key, old, value, 0);
+        Objects.requireNonNull(old);
+        return exchange0(handle, Objects.requireNonNull(key), old, Objects.requireNonNull(value), 0);
     }
 
     /**
@@ -290,7 +291,7 @@ public final class SharedMap {
      * @throws IllegalArgumentException if the value is no counter
      */
     public long add(byte[] key, long delta) {
-        return add0(handle, key, delta);
+        return add0(handle, Objects.requireNonNull(key), delta);
     }
 
     /**

@@ -66,8 +66,8 @@ public final class SharedPool implements AutoCloseable {
     }
 
     /**
-     * Opens the pool in a file, which is made if there is none. If several processes do this at a time, all get the same
-     * pool.
+     * Opens the pool in a file, which is made if there is none. If several processes do this at a time, all get the
+     * same pool.
      *
      * @param file the file
      * @param bytes the length of a new file, as for {@link #create}
@@ -187,8 +187,9 @@ public final class SharedPool implements AutoCloseable {
     }
 
     /**
-     * Closes the pool and the ends of channels of this object, and gives its clients back. Later calls of what came from
-     * it throw {@link IllegalStateException}. Buffers stay as they are until they are released. May be called again.
+     * Closes the pool and the ends of channels of this object, and gives its clients back. Later calls of what came
+     * from it throw {@link IllegalStateException}. Buffers stay as they are until they are released. May be called
+     * again.
      */
     @Override
     public void close() {
