@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .PHONY: help setup setup-apps build pool-java bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
 	conformance far-conformance graph \
 	jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
+	bench-pool-java bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
 	check-java-home fuzz-java check-workloads \
 	torture pool-torture fuzz survive test-verbs fmt fmt-check lint clean
 
@@ -65,6 +65,13 @@ pool-java: setup ## The Java module farheap.pool as target/release/farheap-pool.
 	  $$(find pool/java/src/main/java -name '*.java' | sort)
 	cp $(TARGET)/java/libfarheap_pool.so $(TARGET)/pool-java/farheap/pool/
 	$(JDK)jar --create --file $(TARGET)/release/farheap-pool.jar -C $(TARGET)/pool-java .
+
+bench-pool-java: pool-java ## A map of farheap.pool beside memcached and Redis on loopback (ARGS='3')
+	@{ $(call install,memcached redis-server); } || echo "$@: these packages cannot be had:$$missing"
+	mkdir -p $(TARGET)/bench-pool-java
+	$(JDK)javac --release 17 -Xlint:all -Werror -cp $(TARGET)/release/farheap-pool.jar -d $(TARGET)/bench-pool-java \
+	  pool/java/bench/CacheBench.java
+	$(JDK)java -cp $(TARGET)/release/farheap-pool.jar:$(TARGET)/bench-pool-java CacheBench $(ARGS)
 
 demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
 	$(RELEASE)/gc-bench demo $(ARGS)
@@ -206,9 +213,9 @@ book: setup ## The documents as a book in target/book
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # A folder to unpack anywhere: the programs look for each other beside themselves.
 DIST = farheap-$(VERSION)-linux-x86_64
-dist: build ## A tarball with the programs, libjvm.so, documents and licences
+dist: build pool-java ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
-	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so) README.md CHANGELOG.md SECURITY.md \
+	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so farheap-pool.jar) README.md CHANGELOG.md SECURITY.md \
 	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
@@ -217,7 +224,7 @@ dist: build ## A tarball with the programs, libjvm.so, documents and licences
 # Links and manual pages of the package. The programs look for each other beside themselves, hence the links.
 PROGRAMS := vm memory-server far-run
 DEB = target/debian/farheap_$(VERSION)-1_amd64.deb
-deb: build ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, far-run
+deb: build pool-java ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, far-run
 	@$(call install,dpkg-dev help2man)
 	@command -v cargo-deb >/dev/null || cargo install -q cargo-deb --version 3.8.0 --locked
 	rm -rf target/package && mkdir -p target/package/bin target/package/lib target/package/man

@@ -1,8 +1,8 @@
 //! Waiting until another process has changed a count.
 //!
 //! The waiting side says so in a word beside the count, looks at the count once more, and sleeps. The other side
-//! changes the count, looks at the word, and wakes. A fence on each side lets one of the two see the other. Who dies
-//! between the two is not waited for: a sleep is short, and callers look again.
+//! changes the count, looks at the word, and wakes. A fence on each side lets one of the two see the other. A process
+//! that dies between the two is not waited for: a sleep is short, and callers look again.
 
 use base::futex;
 use std::hint::spin_loop;

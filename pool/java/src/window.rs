@@ -45,7 +45,7 @@ unsafe impl Send for Pages {}
 impl Window {
     pub fn readable(pool: &Pool) -> Result<Window, PoolError> {
         let bytes = pool.segment().bytes() as usize;
-        let base = map(pool, 0, bytes, libc::PROT_READ)?;
+        let base = map(pool, 0, bytes, libc::PROT_READ, 0)?;
         Ok(Window { base, bytes })
     }
 
@@ -77,7 +77,9 @@ impl Pages {
         // So that a full file system is an error here, and not a signal later.
         pool.segment().reserve(offset, bytes)?;
         let bytes = bytes as usize;
-        let base = map(pool, offset, bytes, libc::PROT_READ | libc::PROT_WRITE)?;
+        // All of it will be written: one call for all pages takes less than a fault for each.
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let base = map(pool, offset, bytes, access, libc::MAP_POPULATE)?;
         Ok(Pages { base, bytes, is_cut: false })
     }
 
@@ -111,8 +113,15 @@ impl Drop for Pages {
     }
 }
 
-fn map(pool: &Pool, offset: u64, bytes: usize, access: i32) -> Result<NonNull<u8>, PoolError> {
-    let (fd, flags) = (pool.segment().fd().as_raw_fd(), libc::MAP_SHARED | libc::MAP_NORESERVE);
+fn map(
+    pool: &Pool,
+    offset: u64,
+    bytes: usize,
+    access: i32,
+    more: i32,
+) -> Result<NonNull<u8>, PoolError> {
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | more;
+    let fd = pool.segment().fd().as_raw_fd();
     // SAFETY: the kernel chooses where, so no mapping is replaced.
     let base = unsafe { libc::mmap(null_mut(), bytes, access, flags, fd, offset as i64) };
     if base == libc::MAP_FAILED {

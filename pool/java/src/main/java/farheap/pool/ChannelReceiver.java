@@ -22,7 +22,8 @@ public final class ChannelReceiver extends ChannelEnd {
     }
 
     /**
-     * Receives a message as an array. Does not wait. For small messages this is faster than {@link #poll}.
+     * Receives a message as an array. Does not wait. For small messages this is faster than {@link #poll}. If the JVM
+     * has no memory for the array, the message is lost with the {@link OutOfMemoryError}.
      *
      * @return a copy of the message, or null if there is none now
      * @throws IllegalStateException if the end is closed
