@@ -140,6 +140,15 @@ pub(crate) const POINTS: &[&str] = &[
     "refs.revisited",
     "refs.unkept",
     "refs.upper",
+    "shared.aged",
+    "shared.aimed",
+    "shared.counted",
+    "shared.kept",
+    "shared.linked",
+    "shared.placed",
+    "shared.retiring",
+    "shared.tallied",
+    "shared.unlisted",
 ];
 
 /// Whether a heap has the point.
@@ -151,7 +160,8 @@ pub(crate) fn is_of_heap(point: &str) -> bool {
 /// Whether each client and recoverer comes to the point, whatever it uses the pool for.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_all(point: &str) -> bool {
-    !is_of_heap(point) && !point.starts_with("ring.") && !point.starts_with("refs.")
+    let others = ["ring.", "refs.", "shared."];
+    !is_of_heap(point) && !others.iter().any(|floor| point.starts_with(floor))
 }
 
 #[cfg(test)]

@@ -51,6 +51,14 @@ pub(crate) enum Flaw {
     NoHazard,
     /// The roots of the dead stay counted.
     NoRootRelease,
+    /// A change of a shared cell is acknowledged before what belongs to it is written.
+    EarlySwap,
+    /// A root keeps the reference that a shared cell has got.
+    NoRootClear,
+    /// What was in a shared cell is listed in front of what is listed now, however often that is repeated.
+    RelativeList,
+    /// Objects for shared cells are made as private ones.
+    PrivateEntry,
 }
 
 /// Whether this structure was made with the flaw: never, outside of unit tests.

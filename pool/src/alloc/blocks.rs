@@ -134,6 +134,13 @@ impl<'h> Blocks<'h> {
         self.heap.arenas()[SMALL_KIND].memory.word(offset)
     }
 
+    /// All words in the data of the pool, and the offset of the first one.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> (&'h [AtomicU64], u64) {
+        let memory = &self.heap.arenas()[SMALL_KIND].memory;
+        (memory.words, memory.base)
+    }
+
     /// The heap of the blocks.
     pub(crate) fn heap(&self) -> &'h Heap<'h> {
         self.heap

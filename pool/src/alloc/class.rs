@@ -29,6 +29,11 @@ pub(super) const MEDIUM_MAX: u64 = 64 << 10;
 /// The largest large block.
 pub(super) const LARGE_MAX: u64 = 512 << 10;
 
+/// Huge blocks have whole numbers of this, as a power of two.
+pub(super) const GRANULE_SHIFT: u32 = 18;
+
+const GRANULE_BYTES: u64 = 1 << GRANULE_SHIFT;
+
 /// Classes of one heap at most.
 pub(super) const CLASSES_MAX: usize = 24;
 
@@ -86,6 +91,16 @@ const SMALL_CLASSES: [u8; SMALL_MAX as usize / 8 + 1] = {
 /// The smallest class of `MEDIUM` or `LARGE`. `bytes` is above the maximum of the kind before, and at most its own.
 pub(super) fn stepped_class(bytes: u64) -> usize {
     step(bytes) - step(if bytes <= MEDIUM_MAX { SMALL_MAX + 1 } else { MEDIUM_MAX + 1 })
+}
+
+/// Which kind of block is handed out for this many bytes, from 0 on, and how many bytes it has.
+pub(crate) fn size_of_block(bytes: u64) -> (usize, u64) {
+    match small_class(bytes) {
+        Some(class) => (0, SMALL[class].bytes),
+        None if bytes <= MEDIUM_MAX => (1, MEDIUM[stepped_class(bytes)].bytes),
+        None if bytes <= LARGE_MAX => (2, LARGE[stepped_class(bytes)].bytes),
+        None => (3, bytes.next_multiple_of(GRANULE_BYTES)),
+    }
 }
 
 /// How many steps there are below this size, four to each power of two.

@@ -3,7 +3,9 @@
 use super::OF_HEAP;
 use super::arena::{Arena, Limits, Memory, PARTIAL, Root, SLABS_MAX, Shape};
 use super::blocks::{Blocks, From};
-use super::class::{Class, LARGE, LARGE_SHIFT, MEDIUM, MEDIUM_SHIFT, SMALL, SMALL_SHIFT};
+use super::class::{
+    Class, GRANULE_SHIFT, LARGE, LARGE_SHIFT, MEDIUM, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
+};
 use super::holding::Holding;
 use super::huge::{Huge, HugeHolding};
 use super::slab::{Remote, Slab};
@@ -94,9 +96,6 @@ struct Kind {
 pub(super) const SMALL_KIND: usize = 0;
 pub(super) const SMALL_SHAPE: Shape = Shape { slab_shift: SMALL_SHIFT, classes: &SMALL };
 pub(super) const KINDS: usize = 3;
-
-/// Bytes of a granule of huge blocks, as a power of two.
-const GRANULE_SHIFT: u32 = 18;
 
 static KIND: [Kind; KINDS] = [
     Kind {

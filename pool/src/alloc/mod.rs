@@ -65,6 +65,8 @@ mod heap;
 #[cfg(not(loom))]
 pub(crate) use blocks::Blocks;
 #[cfg(not(loom))]
+pub(crate) use class::size_of_block;
+#[cfg(not(loom))]
 pub use heap::{Allocator, Fresh, Heap, HugeUse};
 
 /// Marks the targets of changes that are a heap's. No offset of a pool has it.

@@ -161,17 +161,20 @@ impl Pool {
     }
 
     /// Words in the data.
+    #[inline]
     pub fn words(&self, offset: u64, count: usize) -> Result<&[Word], PoolError> {
         self.check(offset)?;
         self.segment.array(offset, count)
     }
 
     /// Plain atomic words in the data.
+    #[inline]
     pub fn atomics(&self, offset: u64, count: usize) -> Result<&[AtomicU64], PoolError> {
         self.check(offset)?;
         self.segment.array(offset, count)
     }
 
+    #[inline]
     fn check(&self, offset: u64) -> Result<(), PoolError> {
         if offset < self.places.data { Err(PoolError::Range { offset, bytes: 0 }) } else { Ok(()) }
     }

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a whole layer has.
 #[derive(Default, Debug)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     /// Objects by offset, with their counts.
     pub objects: BTreeMap<u64, u64>,
-    /// Objects that nothing refers to, and that a reader kept.
+    /// Objects that nothing refers to, and that a reader kept: those that shared cells had may be counted by others.
     pub kept: BTreeSet<u64>,
     /// Blocks that have roots.
     pub pages: BTreeSet<u64>,
@@ -21,12 +21,24 @@ pub(super) struct Contents {
 
 /// Counts the references in all roots, persistent roots, in these words of rings, and in all objects that they reach.
 /// The counts must be those of the headers, and no other block is used. `Err` says what is wrong.
-pub(super) fn audit(refs: &Refs, ring_words: &[u64]) -> Result<Contents, String> {
+pub(crate) fn audit(refs: &Refs, ring_words: &[u64]) -> Result<Contents, String> {
+    audit_with(refs, ring_words, &[])
+}
+
+/// The same with objects that shared cells refer to, once for each.
+pub(crate) fn audit_with(
+    refs: &Refs,
+    ring_words: &[u64],
+    shared: &[u64],
+) -> Result<Contents, String> {
     let mut contents = Contents::default();
     let memory = refs.holder(1).memory;
     let cell = |at: u64| own(memory.cell(at).unwrap());
     let mut cells: Vec<u64> = ring_words.to_vec();
     cells.extend((0..Refs::PERSISTENT).map(|n| refs.persistent_at() + 8 * n));
+    cells.extend(refs.name_words());
+    let mut found = shared.to_vec();
+    let mut unlinked = BTreeSet::new();
     for (id, holding) in refs.table().holdings.iter().enumerate() {
         let open = [&holding.step, &holding.dying, &holding.current, &holding.next].map(own);
         if open != [0; 4] {
@@ -40,19 +52,30 @@ pub(super) fn audit(refs: &Refs, ring_words: &[u64]) -> Result<Contents, String>
             cells.extend(roots_of(page));
             page = cell(page);
         }
-        let mut kept = own(&holding.kept);
-        while kept != 0 {
+        let next = |kept: u64| own(&memory.header(kept).unwrap().next);
+        let mut rest = [&holding.kept, &holding.unlinked, &holding.aged].map(own).to_vec();
+        while let Some(kept) = rest.pop() {
+            if kept == 0 {
+                continue;
+            }
+            rest.push(next(kept));
             let header = memory.header(kept).unwrap();
             let count = Count::from_bits(header.word.value());
-            if count.count() != 0 || !contents.kept.insert(kept) {
-                return Err(format!("{kept:#x} is kept, and has {count:?}"));
+            if count.is_unlinked() {
+                // The list has the reference that the shared cell had.
+                found.push(kept);
+                if !unlinked.insert(kept) {
+                    return Err(format!("{kept:#x} is kept twice"));
+                }
+            } else {
+                if count.count() != 0 || !contents.kept.insert(kept) {
+                    return Err(format!("{kept:#x} is kept, and has {count:?}"));
+                }
+                cells.extend((0..count.embedded()).map(|n| memory.embedded(kept, n)));
             }
-            cells.extend((0..count.embedded()).map(|n| memory.embedded(kept, n)));
-            kept = own(&header.next);
         }
     }
-    while let Some(at) = cells.pop() {
-        let object = cell(at);
+    while let Some(object) = found.pop().or_else(|| cells.pop().map(cell)) {
         if object == 0 {
             continue;
         }
@@ -61,7 +84,7 @@ pub(super) fn audit(refs: &Refs, ring_words: &[u64]) -> Result<Contents, String>
         if *count == 1 {
             let embedded = Count::from_bits(memory.header(object).unwrap().word.value()).embedded();
             if embedded > 1000 {
-                return Err(format!("{at:#x} has {object:#x}, which is no object"));
+                return Err(format!("{object:#x} is no object"));
             }
             cells.extend((0..embedded).map(|n| memory.embedded(object, n)));
         }

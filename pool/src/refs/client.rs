@@ -3,7 +3,7 @@
 use super::header::{Count, EMBEDDED_MAX, HEADER_BYTES};
 use super::holder::{Holder, Memory, OF_REFS, RefTable};
 use super::holding::{HOLDING_BYTES, Holding, IDLE};
-use super::memory::{HeapMemory, header_at};
+use super::memory::HeapMemory;
 use super::reader::Reader;
 use super::reference::Ref;
 use crate::PoolError;
@@ -12,17 +12,17 @@ use crate::crash::is_dead;
 use crate::detect::{Change, Word};
 use crate::pool::Client;
 use crate::recover::{Recovered, Redo};
-use crate::sync::{AtomicU64, Ordering, own, put};
+use crate::sync::{AtomicU64, own, put};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 /// Counted objects in a heap (CXL-SHM, section 3). Any thread may use it. Zeros are a layer without objects.
 ///
 /// ```text
-///   0        64        192                704
-///   +--------+---------+------------------+----------------------------+
-///   | clock  | readers | persistent roots | holdings, by identity      |
-///   +--------+---------+------------------+----------------------------+
+///   0        64        192                704     1728
+///   +--------+---------+------------------+-------+----------------------------+
+///   | clock  | readers | persistent roots | names | holdings, by identity      |
+///   +--------+---------+------------------+-------+----------------------------+
 /// ```
 pub struct Refs<'a> {
     heap: &'a Heap<'a>,
@@ -46,13 +46,17 @@ pub struct RefClient<'a> {
 const READERS_AT: u64 = 64;
 const READER_WORDS: usize = 16;
 const PERSISTENT_AT: u64 = 192;
-const HOLDINGS_AT: u64 = PERSISTENT_AT + 8 * Refs::PERSISTENT;
+const NAMES_AT: u64 = PERSISTENT_AT + 8 * Refs::PERSISTENT;
+const HOLDINGS_AT: u64 = NAMES_AT + 16 * NAMES;
 
 const _: () = {
     assert!(READERS_AT + 8 * READER_WORDS as u64 <= PERSISTENT_AT);
     assert!(READER_WORDS * 64 > crate::detect::CLIENTS_MAX);
     assert!(HOLDINGS_AT.is_multiple_of(64) && HOLDING_BYTES.is_multiple_of(64));
 };
+
+/// Names that objects may have.
+pub(super) const NAMES: u64 = 64;
 
 /// A number of the structures' sizes.
 const STRUCTURES: u64 = HOLDING_BYTES >> 6;
@@ -129,7 +133,7 @@ impl<'a> Refs<'a> {
     pub(crate) fn sweep(&'a self) -> Result<(), PoolError> {
         let (pool, mut first_error) = (self.heap.pool(), Ok(()));
         for (id, holding) in self.table.holdings.iter().enumerate().skip(1) {
-            if holding.kept.load(Ordering::Relaxed) != 0
+            if holding.keeps()
                 && pool.table().has_free(2)
                 && let Some(client) = pool.join_at(id as u16)?
             {
@@ -145,20 +149,27 @@ impl<'a> Refs<'a> {
     }
 
     #[cfg(test)]
-    pub(super) fn with_flaw(mut self, flaw: Option<crate::flaw::Flaw>) -> Self {
+    pub(crate) fn with_flaw(mut self, flaw: Option<crate::flaw::Flaw>) -> Self {
         self.table.flaw = flaw;
         self.table.detector = self.table.detector.with_flaw(flaw);
         self
     }
 
     #[cfg(test)]
-    pub(super) fn heap(&self) -> &'a Heap<'a> {
+    pub(crate) fn heap(&self) -> &'a Heap<'a> {
         self.heap
     }
 
     #[cfg(test)]
     pub(super) fn table(&self) -> RefTable<'a> {
         self.table
+    }
+
+    /// Where the words of names are.
+    #[cfg(test)]
+    pub(super) fn name_words(&self) -> impl Iterator<Item = u64> + use<> {
+        let at = self.persistent_at + (NAMES_AT - PERSISTENT_AT);
+        (0..NAMES).map(move |n| at + 16 * n)
     }
 
     #[cfg(test)]
@@ -173,6 +184,17 @@ impl<'a> RefClient<'a> {
     /// of the client has room.
     #[inline]
     pub fn alloc(&self, bytes: u64, embedded: u32) -> Result<Ref<'_>, PoolError> {
+        self.alloc_of(bytes, embedded, Count::new)
+    }
+
+    /// The same for an object whose first count is this one.
+    #[inline(always)]
+    pub(super) fn alloc_of(
+        &self,
+        bytes: u64,
+        embedded: u32,
+        first: impl Fn(u32, u32) -> Count,
+    ) -> Result<Ref<'_>, PoolError> {
         self.settled()?;
         let all = bytes.checked_add(HEADER_BYTES + 8 * u64::from(embedded));
         // A multiple of 16 is aligned to 16 bytes.
@@ -189,7 +211,7 @@ impl<'a> RefClient<'a> {
         let root = self.take_root()?;
         let init = |object: u64| {
             let header = memory.header(object).expect("a block of the heap, of 16 bytes at least");
-            header.init(embedded, birth);
+            header.init(first(embedded, 1), birth);
             for n in 0..embedded.into() {
                 let cell = memory.cell(memory.embedded(object, n)).expect("the block has it");
                 put(cell, 0);
@@ -249,6 +271,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// Begins to look at objects without counting them. Does not block.
+    #[inline]
     pub fn read(&self) -> Result<Reader<'_>, PoolError> {
         Reader::new(self)
     }
@@ -287,8 +310,19 @@ impl<'a> RefClient<'a> {
         &self.holder
     }
 
-    pub(super) fn heap(&self) -> &'a Heap<'a> {
+    pub(crate) fn heap(&self) -> &'a Heap<'a> {
         self.holder.memory.blocks.heap()
+    }
+
+    /// Where the names of objects are.
+    pub(super) fn names_at(&self) -> u64 {
+        self.persistent_at + (NAMES_AT - PERSISTENT_AT)
+    }
+
+    /// All words in the data of the pool, and the offset of the first one.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> (&'a [AtomicU64], u64) {
+        self.holder.memory.blocks.words()
     }
 
     fn as_refs(&self) -> Refs<'a> {
@@ -315,7 +349,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// How many embedded references an object has.
-    pub(super) fn embedded(&self, object: u64) -> Result<u64, PoolError> {
+    pub(crate) fn embedded(&self, object: u64) -> Result<u64, PoolError> {
         let word = self.holder.memory.header(object)?.word.value();
         Ok(Count::from_bits(word).embedded())
     }
@@ -350,7 +384,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// A new root for an object that another root, or a reader, keeps from being freed. `None`: it is dying.
-    pub(super) fn attach(&self, object: u64) -> Result<Option<Ref<'_>>, PoolError> {
+    pub(crate) fn attach(&self, object: u64) -> Result<Option<Ref<'_>>, PoolError> {
         self.settled()?;
         let root = self.take_root()?;
         let attached = self.holder.attach(object, root);
@@ -381,10 +415,16 @@ impl<'a> RefClient<'a> {
         if !self.holder.has_kept() {
             return Ok(());
         }
-        match self.until_revisit.get() {
-            0 | 1 => self.revisit(),
-            more => {
-                self.until_revisit.set(more - 1);
+        self.count_kept(1)
+    }
+
+    /// So much was released, or unlinked, as this many small objects.
+    #[inline]
+    pub(super) fn count_kept(&self, weight: u64) -> Result<(), PoolError> {
+        match self.until_revisit.get().checked_sub(weight) {
+            None | Some(0) => self.revisit(),
+            Some(more) => {
+                self.until_revisit.set(more);
                 Ok(())
             }
         }
@@ -425,7 +465,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// A reference of another client, or of another pool, would be counted in the wrong place.
-    pub(super) fn check(&self, object: &Ref) -> Result<(), PoolError> {
+    pub(crate) fn check(&self, object: &Ref) -> Result<(), PoolError> {
         if object.is_of(self) {
             Ok(())
         } else {
@@ -454,7 +494,7 @@ impl<R: Redo> Redo for RefsRedo<'_, R> {
         if target & OF_REFS == 0 {
             return self.user.word(target);
         }
-        Ok(&header_at(self.refs.heap.pool(), target & !OF_REFS)?.word)
+        Ok(&self.refs.heap.pool().words(target & !OF_REFS, 1)?[0])
     }
 
     fn knows(&self, target: Option<u64>) -> bool {

@@ -1,13 +1,13 @@
 //! Objects without a reference: when they are freed, and what they refer to is released.
 
-use super::header::{Count, EMBEDDED_MAX, is_private};
+use super::header::{Count, EMBEDDED_MAX, is_single};
 use super::holder::{Holder, Memory};
 use super::holding::{CURRENT_AT, HOLDING_BYTES};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{ERA_MAX, Tag};
 use crate::flaw::flawed;
-use crate::sync::{Ordering, fence, own, put};
+use crate::sync::{AtomicU64, Ordering, fence, own, put, put_and_fence};
 
 impl<M: Memory> Holder<'_, M> {
     /// Releases the reference of a root, and frees all objects that nothing refers to any more.
@@ -28,9 +28,27 @@ impl<M: Memory> Holder<'_, M> {
     /// Frees the dying objects that no reader looks at, and those that die by it. Takes time in proportion to what is
     /// freed, and no memory. May be repeated. Returns how many others it has kept.
     pub(super) fn drain(&self) -> Result<u64, PoolError> {
-        let mut kept = 0;
+        self.drain_of(None)
+    }
+
+    /// The same. Objects that shared cells had were unlinked in the era `retired` at the latest; `None`: in this one.
+    fn drain_of(&self, retired: Option<u64>) -> Result<u64, PoolError> {
+        let (mut kept, mut horizon) = (0, None);
         while let Some(object) = self.next_dying()? {
-            if self.is_protected(object)? {
+            let header = self.memory.header(object)?;
+            let is_protected = if Count::from_bits(header.word.value()).is_unlinked() {
+                let latest = match horizon {
+                    Some(latest) => latest,
+                    None => {
+                        let retired = retired.map_or_else(|| self.era(), Ok)?;
+                        *horizon.insert(self.latest_look(retired))
+                    }
+                };
+                latest >= header.birth.load(Ordering::Relaxed)
+            } else {
+                self.is_protected(object)?
+            };
+            if is_protected {
                 self.keep(object)?;
                 kept += 1;
             } else {
@@ -40,9 +58,10 @@ impl<M: Memory> Holder<'_, M> {
         Ok(kept)
     }
 
-    /// Whether readers have kept objects from being freed.
+    /// Whether readers have kept objects from being freed, or shared cells had some.
+    #[inline]
     pub(super) fn has_kept(&self) -> bool {
-        own(&self.holding.kept) != 0
+        self.holding.keeps()
     }
 
     /// Looks again at the objects that readers kept. A new era begins: readers that come later keep none of them.
@@ -52,20 +71,54 @@ impl<M: Memory> Holder<'_, M> {
         if !self.has_kept() {
             return Ok(0);
         }
-        self.check_kept()?;
+        for list in self.lists() {
+            self.check_end(list)?;
+        }
         // The clock stops at its last era.
-        self.era()?;
+        let era = self.era()?;
         self.table.clock.fetch_add(1, Ordering::AcqRel);
-        put(&self.holding.dying, own(&self.holding.kept));
-        crash_point!("refs.revisited");
-        put(&self.holding.kept, 0);
-        crash_point!("refs.unkept");
-        self.drain()
+        let holding = self.holding;
+        let mut kept = 0;
+        if own(&holding.kept) != 0 {
+            self.take_list(&holding.kept);
+            kept += self.drain()?;
+        }
+        if own(&holding.aged) != 0 {
+            self.take_list(&holding.aged);
+            kept += self.drain_of(Some(own(&holding.retired)))?;
+        }
+        if own(&holding.unlinked) != 0 {
+            if self.latest_look(era) < era {
+                self.take_list(&holding.unlinked);
+                kept += self.drain_of(Some(era))?;
+            }
+            // Somebody looks now: most of them would stay.
+            put(&holding.retired, era);
+            crash_point!("shared.retiring");
+            put(&holding.aged, own(&holding.unlinked));
+            crash_point!("shared.aged");
+            put(&holding.unlinked, 0);
+            crash_point!("shared.unlisted");
+        }
+        Ok(kept)
     }
 
-    /// An error if the list of kept objects has no end: they would be freed more than once.
-    fn check_kept(&self) -> Result<(), PoolError> {
-        let (mut object, mut earlier) = (own(&self.holding.kept), 0);
+    /// All objects of a list are dying.
+    fn take_list(&self, list: &AtomicU64) {
+        put(&self.holding.dying, own(list));
+        crash_point!("refs.revisited");
+        put(list, 0);
+        crash_point!("refs.unkept");
+    }
+
+    /// Lists of objects that may be looked at.
+    fn lists(&self) -> [&AtomicU64; 3] {
+        [&self.holding.kept, &self.holding.aged, &self.holding.unlinked]
+    }
+
+    /// An error if a list of kept objects has no end: they would be freed more than once.
+    fn check_end(&self, list: &AtomicU64) -> Result<(), PoolError> {
+        let (mut object, mut earlier) = (own(list), 0);
         // The earlier one is remembered for twice as many steps each time, so it is met again if the list comes back.
         let (mut steps, mut limit) = (0, 1);
         while object != 0 {
@@ -84,15 +137,17 @@ impl<M: Memory> Holder<'_, M> {
     /// Makes the first dying object the current one. `None`: there is none.
     fn next_dying(&self) -> Result<Option<u64>, PoolError> {
         let holding = self.holding;
-        let [mut current, dying, kept] = [&holding.current, &holding.dying, &holding.kept].map(own);
-        if dying != 0 && dying == kept {
-            // A look at the kept ones has begun.
-            put(&holding.kept, 0);
-            crash_point!("refs.unkept");
-        } else if current != 0 && current == kept {
-            put(&holding.current, 0);
-            crash_point!("refs.kept");
-            current = 0;
+        let (mut current, dying) = (own(&holding.current), own(&holding.dying));
+        for list in self.lists() {
+            if dying != 0 && dying == own(list) {
+                // A look at the list has begun.
+                put(list, 0);
+                crash_point!("refs.unkept");
+            } else if current != 0 && current == own(list) {
+                put(&holding.current, 0);
+                crash_point!("refs.kept");
+                current = 0;
+            }
         }
         if current == 0 {
             if dying == 0 {
@@ -112,11 +167,17 @@ impl<M: Memory> Holder<'_, M> {
     /// Puts the current object aside: a reader looks at it, perhaps.
     fn keep(&self, object: u64) -> Result<(), PoolError> {
         let header = self.memory.header(object)?;
-        header.retire(self.era()?);
-        crash_point!("refs.retired");
-        put(&header.next, own(&self.holding.kept));
+        let list = if Count::from_bits(header.word.value()).is_unlinked() {
+            // Others may still change its count.
+            &self.holding.unlinked
+        } else {
+            header.retire(self.era()?);
+            crash_point!("refs.retired");
+            &self.holding.kept
+        };
+        put(&header.next, own(list));
         crash_point!("refs.keep_linked");
-        put(&self.holding.kept, object);
+        put(list, object);
         crash_point!("refs.keep_pushed");
         put(&self.holding.current, 0);
         crash_point!("refs.kept");
@@ -127,8 +188,14 @@ impl<M: Memory> Holder<'_, M> {
     fn finish(&self, object: u64) -> Result<(), PoolError> {
         let seen = self.memory.header(object)?.word.load();
         let count = Count::from_bits(seen.value);
-        if count.embedded() > EMBEDDED_MAX.into() || count.count() != 0 && !is_private(seen) {
+        let at = self.table.holdings_at + u64::from(self.id) * HOLDING_BYTES;
+        let is_last = count.count() == 0 || is_single(seen);
+        if count.embedded() > EMBEDDED_MAX.into() || !is_last && !count.is_unlinked() {
             return Err(self.damaged("a dying object", seen.value));
+        }
+        if !is_last {
+            // Others count it. Nobody finds it any more who does not.
+            return self.release(at + CURRENT_AT, object);
         }
         for n in 0..count.embedded() {
             let cell = self.memory.embedded(object, n);
@@ -137,7 +204,6 @@ impl<M: Memory> Holder<'_, M> {
                 self.release(cell, other)?;
             }
         }
-        let at = self.table.holdings_at + u64::from(self.id) * HOLDING_BYTES;
         self.memory.free_from(at + CURRENT_AT)
     }
 
@@ -164,16 +230,37 @@ impl<M: Memory> Holder<'_, M> {
             let lower = holding.lower.load(Ordering::Acquire);
             lower != 0 && lower <= retired && holding.upper.load(Ordering::Acquire) >= birth
         };
-        for (n, word) in self.table.readers.iter().enumerate() {
-            let mut bits = word.load(Ordering::Acquire);
-            while bits != 0 {
-                if covers(n * 64 + bits.trailing_zeros() as usize) {
-                    return Ok(true);
-                }
-                bits &= bits - 1;
+        Ok(self.lookers().any(covers))
+    }
+
+    /// The last era in which a client looks that may have found what was unlinked from shared cells before, in the era
+    /// `retired` at the latest. What was born later is looked at by nobody. 0: nobody looks.
+    fn latest_look(&self, retired: u64) -> u64 {
+        if flawed!(self.table, NoHazard) {
+            return 0;
+        }
+        // The cells were changed before a reader's eras are read: see `Holder::look`.
+        fence(Ordering::SeqCst);
+        let mut latest = 0;
+        for id in self.lookers() {
+            let Some(holding) = self.table.holdings.get(id) else { continue };
+            // The order matters: a reader writes `upper` first.
+            let lower = holding.lower.load(Ordering::Acquire);
+            if lower != 0 && lower <= retired {
+                latest = latest.max(holding.upper.load(Ordering::Acquire));
             }
         }
-        Ok(false)
+        latest
+    }
+
+    /// The identities of clients that look at objects, perhaps.
+    fn lookers(&self) -> impl Iterator<Item = usize> {
+        self.table.readers.iter().enumerate().flat_map(|(n, word)| {
+            let bits = word.load(Ordering::Acquire);
+            let rest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
+            let bits = std::iter::successors(Some(bits), rest).take_while(|bits| *bits != 0);
+            bits.map(move |bits| n * 64 + bits.trailing_zeros() as usize)
+        })
     }
 
     /// The client begins to look at objects that it does not count: what it loads by [`Holder::look`] is not freed
@@ -188,9 +275,8 @@ impl<M: Memory> Holder<'_, M> {
         loop {
             put(&self.holding.upper, era);
             crash_point!("refs.upper");
-            put(&self.holding.lower, era);
+            put_and_fence(&self.holding.lower, era);
             crash_point!("refs.lower");
-            fence(Ordering::SeqCst);
             let now = self.era()?;
             if now == era {
                 return Ok(());
@@ -207,14 +293,19 @@ impl<M: Memory> Holder<'_, M> {
     #[inline]
     pub(super) fn look(&self, cell: u64) -> Result<u64, PoolError> {
         let cell = self.memory.cell(cell)?;
+        self.look_by(|| cell.load(Ordering::Acquire))
+    }
+
+    /// The same with a load of another kind.
+    #[inline(always)]
+    pub(super) fn look_by<T>(&self, load: impl Fn() -> T) -> Result<T, PoolError> {
         loop {
-            let object = cell.load(Ordering::Acquire);
+            let loaded = load();
             let era = self.era()?;
             if era == own(&self.holding.upper) {
-                return Ok(object);
+                return Ok(loaded);
             }
-            put(&self.holding.upper, era);
-            fence(Ordering::SeqCst);
+            put_and_fence(&self.holding.upper, era);
         }
     }
 
@@ -224,9 +315,8 @@ impl<M: Memory> Holder<'_, M> {
         if era != own(&self.holding.lower) {
             put(&self.holding.upper, era);
             crash_point!("refs.upper");
-            put(&self.holding.lower, era);
+            put_and_fence(&self.holding.lower, era);
             crash_point!("refs.lower");
-            fence(Ordering::SeqCst);
         }
         Ok(())
     }

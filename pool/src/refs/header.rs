@@ -42,8 +42,8 @@ unsafe impl crate::segment::Shared for Header {}
 impl Header {
     /// Writes the header of a new object with one reference. The caller is the only one that knows the object.
     #[inline(always)]
-    pub(super) fn init(&self, embedded: u32, birth: u64) {
-        self.word.reset(Count::new(embedded, 1).bits());
+    pub(super) fn init(&self, first: Count, birth: u64) {
+        self.word.reset(first.bits());
         self.birth.store(birth, Ordering::Relaxed);
         self.next.store(0, Ordering::Relaxed);
     }
@@ -73,20 +73,27 @@ impl Header {
 /// Whether a count was never changed, and there is one reference: no other client, and no reader, knows the object.
 #[inline(always)]
 pub(super) fn is_private(seen: Marked) -> bool {
+    is_single(seen) && !Count::from_bits(seen.value).is_open()
+}
+
+/// Whether a count was never changed, and there is one reference.
+#[inline(always)]
+pub(super) fn is_single(seen: Marked) -> bool {
     seen.tag == Tag::default() && Count::from_bits(seen.value).count() == 1
 }
 
 /// The value of a header's word:
 ///
 /// ```text
-///   63               32 31                0
-///   +------------------+------------------+
-///   | embedded         | count            |
-///   +------------------+------------------+
+///   63   62    61                  32 31                0
+///   +---+------+---------------------+------------------+
+///   | 0 | open | embedded            | count            |
+///   +---+------+---------------------+------------------+
 /// ```
 ///
 /// `embedded` is the number of embedded references, and never changes. `count` is the number of references to the
-/// object: of roots, of rings, of persistent roots, and embedded ones.
+/// object: of roots, of rings, of persistent roots, of shared cells, and embedded ones. An `open` object may be in a
+/// shared cell, where readers find it: it is not private, although its count was never changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Count(u64);
 
@@ -98,9 +105,27 @@ const COUNT_BITS: u32 = 8;
 
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
+const OPEN: u64 = 1 << (2 * COUNT_BITS - 2);
+
 impl Count {
     pub(super) fn new(embedded: u32, count: u32) -> Count {
         Count(u64::from(embedded) << COUNT_BITS | u64::from(count))
+    }
+
+    /// One reference to an object for shared cells.
+    pub(super) fn open(embedded: u32) -> Count {
+        Count(Count::new(embedded, 1).0 | OPEN)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_open(self) -> bool {
+        self.0 & OPEN != 0
+    }
+
+    /// Whether it was in a shared cell, whose reference was not released yet: if it is in the list of its client.
+    #[inline(always)]
+    pub(super) fn is_unlinked(self) -> bool {
+        self.is_open() && self.count() != 0
     }
 
     #[inline(always)]
@@ -119,7 +144,7 @@ impl Count {
 
     #[inline(always)]
     pub(super) fn embedded(self) -> u64 {
-        self.0 >> COUNT_BITS
+        (self.0 & !OPEN) >> COUNT_BITS
     }
 
     /// `None`: there cannot be more.
@@ -149,9 +174,21 @@ mod tests {
     }
 
     #[test]
+    fn an_open_object_is_not_private() {
+        let header = Header::default();
+        header.init(Count::open(3), 5);
+        let seen = header.word.load();
+        assert!(!is_private(seen) && is_single(seen) && !header.is_simple());
+        let count = Count::from_bits(seen.value);
+        assert_eq!((count.embedded(), count.count()), (3, 1));
+        let less = count.less().unwrap();
+        assert!(less.is_open() && !less.is_unlinked() && less.embedded() == 3);
+    }
+
+    #[test]
     fn an_object_retires_once() {
         let header = Header::default();
-        header.init(2, 5);
+        header.init(Count::new(2, 1), 5);
         assert!(is_private(header.word.load()) && header.retired().is_none());
         header.retire(9);
         header.retire(10);

@@ -4,7 +4,7 @@ use super::header::{Count, Header, is_private};
 use super::holding::{Holding, IDLE, MOVE, RELEASE};
 use crate::PoolError;
 use crate::crash::crash_point;
-use crate::detect::{Change, Detector, Marked};
+use crate::detect::{Change, Detector, Marked, Word};
 use crate::flaw::flawed;
 use crate::sync::{AtomicU64, own, put};
 
@@ -13,6 +13,8 @@ use crate::sync::{AtomicU64, own, put};
 pub(super) trait Memory {
     /// The header of the object at an offset.
     fn header(&self, object: u64) -> Result<&Header, PoolError>;
+    /// The detectable word at an offset.
+    fn word(&self, at: u64) -> Result<&Word, PoolError>;
     /// The word at an offset.
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError>;
     /// Where the n-th embedded reference of an object is.
@@ -59,14 +61,17 @@ pub(super) enum Then {
     Change { cell: u64, object: u64, old: u64 },
     /// The open release is done. The last one leaves a dying object.
     Release { object: u64, is_last: bool },
+    /// A shared cell was changed: the client's holding says what belongs to it.
+    Swap,
 }
 
 impl Then {
-    fn operation(self) -> [u64; 5] {
+    pub(super) fn operation(self) -> [u64; 5] {
         match self {
             Then::Attach { cell, object } => [1, cell, object, 0, 0],
             Then::Change { cell, object, old } => [2, cell, object, old, 0],
             Then::Release { object, is_last } => [3, 0, object, is_last.into(), 0],
+            Then::Swap => [4, 0, 0, 0, 0],
         }
     }
 
@@ -77,6 +82,7 @@ impl Then {
             1 => Then::Attach { cell, object },
             2 => Then::Change { cell, object, old: last },
             3 => Then::Release { object, is_last: last != 0 },
+            4 => Then::Swap,
             _ => return None,
         };
         (then.operation() == *operation).then_some(then)
@@ -294,6 +300,7 @@ impl<'a, M: Memory> Holder<'a, M> {
                 }
                 self.close();
             }
+            Then::Swap => self.finish_swap()?,
         }
         Ok(())
     }
@@ -331,10 +338,12 @@ mod tests {
             Then::Change { cell: 8, object: 16, old: 32 },
             Then::Release { object: 16, is_last: true },
             Then::Release { object: 16, is_last: false },
+            Then::Swap,
         ] {
             assert_eq!(Then::of(&then.operation()), Some(then));
         }
-        for wrong in [[0; 5], [4, 0, 0, 0, 0], [1, 8, 16, 1, 0], [3, 0, 16, 2, 0]] {
+        for wrong in [[0; 5], [5, 0, 0, 0, 0], [4, 8, 0, 0, 0], [1, 8, 16, 1, 0], [3, 0, 16, 2, 0]]
+        {
             assert_eq!(Then::of(&wrong), None);
         }
     }

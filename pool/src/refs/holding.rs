@@ -1,6 +1,6 @@
 //! What a client has, and what it is doing.
 
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, own};
 
 /// One client's part of the layer. Only the client writes, and its recoverer after it; the last line is read by all:
 ///
@@ -9,16 +9,23 @@ use crate::sync::AtomicU64;
 ///   +--------+-------+--------+-------+-------+-------+--------+--------+
 ///   | step   | object| from   | to    | place | value | unused          |
 ///   +--------+-------+--------+-------+-------+-------+--------+--------+
-///   | dying  | kept  | current| pages | next  | unused                   |
-///   +--------+-------+--------+-------+-------+--------------------------+
+///   | dying  | kept  | current| pages | next  | serial| unused          |
+///   +--------+-------+--------+-------+-------+-------+-----------------+
 ///   | lower  | upper | unused                                            |
-///   +--------+-------+---------------------------------------------------+
+///   +--------+-------+--------+---------------+-------+-------+----------+
+///   | unlinked | aged | retired | unused                                 |
+///   +----------+------+---------+-------------+-------+-------+----------+
+///   | roots          | olds                   | rest  | tally | counts   |
+///   +----------------+------------------------+-------+-------+----------+
 /// ```
 ///
 /// `step` is the client's redo log: what it does ([`RELEASE`], [`MOVE`]), with its operands behind it. `dying` and
 /// `kept` are lists of objects without a reference, `current` is the one that is being freed. `pages` is the list of
 /// pages that have the client's roots, and `next` its rest while a page is freed. `lower` and `upper` are the eras of
-/// the clock between which the client looks at objects that it does not count; `lower` is 0 while it does not.
+/// the clock between which the client looks at objects that it does not count; `lower` is 0 while it does not. The last
+/// line is what belongs to a change of a shared cell ([`Swap`](super::shared::Swap)). `unlinked` and `aged` are lists of
+/// objects that shared cells had; the latter ones were unlinked in the era `retired` at the latest. `serial` numbers
+/// what the holders of the identity make for shared cells.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct Holding {
@@ -34,14 +41,32 @@ pub(crate) struct Holding {
     pub current: AtomicU64,
     pub pages: AtomicU64,
     pub next: AtomicU64,
-    unused_too: [AtomicU64; 3],
+    pub serial: AtomicU64,
+    unused_too: [AtomicU64; 2],
     pub lower: AtomicU64,
     pub upper: AtomicU64,
-    unused_last: [AtomicU64; 6],
+    unused_line: [AtomicU64; 6],
+    pub unlinked: AtomicU64,
+    pub aged: AtomicU64,
+    pub retired: AtomicU64,
+    unused_last: [AtomicU64; 5],
+    pub roots: [AtomicU64; 2],
+    pub olds: [AtomicU64; 2],
+    pub rest: AtomicU64,
+    pub tally: AtomicU64,
+    pub counts: [AtomicU64; 2],
+}
+
+impl Holding {
+    /// Whether there are objects that readers may look at.
+    #[inline]
+    pub(super) fn keeps(&self) -> bool {
+        own(&self.kept) | own(&self.unlinked) | own(&self.aged) != 0
+    }
 }
 
 /// Bytes of a holding.
-pub(super) const HOLDING_BYTES: u64 = 192;
+pub(super) const HOLDING_BYTES: u64 = 320;
 
 /// Where `current` and `pages` are in it: cells of the heap.
 pub(super) const CURRENT_AT: u64 = 80;
@@ -53,6 +78,7 @@ const _: () = {
     assert!(size_of::<Holding>() as u64 == HOLDING_BYTES && offset_of!(Holding, dying) == 64);
     assert!(offset_of!(Holding, current) as u64 == CURRENT_AT);
     assert!(offset_of!(Holding, pages) as u64 == PAGES_AT && offset_of!(Holding, lower) == 128);
+    assert!(offset_of!(Holding, unlinked) == 192 && offset_of!(Holding, roots) == 256);
 };
 
 // SAFETY: atomic words.

@@ -4,6 +4,7 @@ use super::header::{HEADER_BYTES, Header};
 use super::holder::Memory;
 use crate::PoolError;
 use crate::alloc::Blocks;
+use crate::detect::Word;
 use crate::pool::Pool;
 use crate::sync::AtomicU64;
 
@@ -18,6 +19,12 @@ impl Memory for HeapMemory<'_> {
     fn header(&self, object: u64) -> Result<&Header, PoolError> {
         count_read();
         header_at(self.blocks.heap().pool(), object)
+    }
+
+    #[inline(always)]
+    fn word(&self, at: u64) -> Result<&Word, PoolError> {
+        count_read();
+        Ok(&self.blocks.heap().pool().words(at, 1)?[0])
     }
 
     #[inline(always)]

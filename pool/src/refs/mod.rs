@@ -47,6 +47,7 @@ mod dying;
 mod header;
 mod holder;
 mod holding;
+mod shared;
 
 #[cfg(not(loom))]
 mod channel;
@@ -79,11 +80,11 @@ pub use reader::{Peek, Reader};
 pub use reference::Ref;
 
 #[cfg(all(test, not(loom)))]
-mod audit;
+pub(crate) mod audit;
 #[cfg(loom)]
 mod model;
 #[cfg(all(test, not(loom)))]
-mod tests;
+pub(crate) mod tests;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod torture;
 #[cfg(all(test, not(loom)))]

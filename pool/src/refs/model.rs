@@ -5,6 +5,7 @@
 use super::header::{Count, Header};
 use super::holder::{Holder, Memory, OF_REFS, RefTable};
 use super::holding::{CURRENT_AT, HOLDING_BYTES, Holding};
+use super::shared::Swap;
 use crate::PoolError;
 use crate::crash::{Crash, run};
 use crate::detect::{Change, Detector, Intent, Word};
@@ -22,6 +23,8 @@ use std::time::Duration;
 const OBJECTS_AT: u64 = 1 << 10;
 const CELLS_AT: u64 = 1 << 12;
 const HOLDINGS_AT: u64 = 1 << 14;
+/// The shared cell.
+const SHARED_AT: u64 = 1 << 13;
 
 /// Cells: two roots of each user, the embedded reference of each object, the word of a ring and its count.
 const ROOTS: usize = 2;
@@ -43,6 +46,8 @@ struct World {
     /// 1: the object was freed.
     freed: Vec<AtomicU64>,
     cells: Vec<AtomicU64>,
+    /// A cell that all change.
+    shared: Word,
     births: Vec<AtomicU64>,
     flaw: Option<Flaw>,
 }
@@ -79,6 +84,7 @@ impl World {
             headers: some(OBJECTS),
             freed: some(OBJECTS),
             cells: some(CELLS),
+            shared: Word::default(),
             births: some(8),
             flaw,
         }
@@ -109,7 +115,7 @@ impl World {
 
     /// A new object for the user's root.
     fn make(&self, n: usize, root: u64) {
-        self.headers[n].init(1, 1);
+        self.headers[n].init(Count::new(1, 1), 1);
         put(self.cell(root).unwrap(), object(n));
     }
 
@@ -132,6 +138,7 @@ impl World {
     fn check(&self) {
         for n in 0..OBJECTS {
             let cells = self.cells[..SENT].iter().filter(|cell| own(cell) == object(n)).count();
+            let cells = cells + usize::from(self.shared.value() == object(n));
             let count = Count::from_bits(self.headers[n].word.value()).count();
             let is_free = self.freed[n].load(Ordering::Acquire) == 1;
             assert_eq!(
@@ -198,6 +205,10 @@ impl Memory for &World {
         Ok(&self.headers[n])
     }
 
+    fn word(&self, at: u64) -> Result<&Word, PoolError> {
+        World::word_at(self, at)
+    }
+
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError> {
         World::cell(self, at)
     }
@@ -216,6 +227,13 @@ impl Memory for &World {
 }
 
 impl World {
+    fn word_at(&self, at: u64) -> Result<&Word, PoolError> {
+        if at == SHARED_AT {
+            return Ok(&self.shared);
+        }
+        Ok(&self.headers[(at - OBJECTS_AT) as usize / 64].word)
+    }
+
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError> {
         if let Some(at) = at.checked_sub(HOLDINGS_AT) {
             assert_eq!(at % HOLDING_BYTES, CURRENT_AT);
@@ -242,7 +260,7 @@ impl Processes for Actor<'_> {
 
 impl Redo for World {
     fn word(&self, target: u64) -> Result<&Word, PoolError> {
-        Ok(&self.headers[((target & !OF_REFS) - OBJECTS_AT) as usize / 64].word)
+        self.word_at(target & !OF_REFS)
     }
 
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
@@ -468,4 +486,146 @@ fn model_a_reference_that_was_begun_to_be_sent_is_received_once() {
 #[test]
 fn model_a_move_that_is_repeated_late_is_found() {
     assert!(catch_unwind(|| sends("refs.move_counted", Some(Flaw::LateMove))).is_err());
+}
+
+/// A new object for the shared cell, which the user's root has.
+fn make_open(world: &World, n: usize, root: u64) {
+    let first =
+        if world.flaw == Some(Flaw::PrivateEntry) { Count::new(0, 1) } else { Count::open(0) };
+    world.headers[n].init(first, 1);
+    put(world.cell(root).unwrap(), object(n));
+}
+
+impl Actor<'_> {
+    /// Gives the shared cell what the root has, or nothing, and frees what it had.
+    fn swap(&self, root: u64) {
+        let holder = self.holder();
+        holder.begin_looking().unwrap();
+        loop {
+            let seen = holder.look_by(|| self.world.shared.load()).unwrap();
+            let (value, roots) = match root {
+                0 => (0, [0; 2]),
+                root => (own(self.world.cell(root).unwrap()), [root, 0]),
+            };
+            let swap = Swap { roots, olds: [seen.value, 0], ..Swap::default() };
+            if holder.swap(SHARED_AT, seen, value, &swap).unwrap().is_ok() {
+                break;
+            }
+        }
+        holder.end_looking();
+        holder.revisit().unwrap();
+    }
+
+    /// Looks at what the shared cell has, and counts it, perhaps.
+    fn look_shared(&self, root: u64) {
+        let holder = self.holder();
+        holder.begin_looking().unwrap();
+        let found = holder.look_by(|| self.world.shared.value()).unwrap();
+        if found != 0 {
+            if root != 0 {
+                assert!(
+                    holder.attach(found, root).unwrap(),
+                    "{found} was released under its reader"
+                );
+            }
+            let freed = &self.world.freed[((found - OBJECTS_AT) / 64) as usize];
+            assert_eq!(freed.load(Ordering::Acquire), 0, "{found} was freed under its reader");
+        }
+        holder.end_looking();
+    }
+}
+
+/// All that readers kept is freed.
+fn revisit_all(world: &World) {
+    for id in 1..=USERS as u16 {
+        // What was put aside while somebody looked is freed by the second look.
+        (0..2).for_each(|_| _ = world.holder(id).revisit().unwrap());
+    }
+}
+
+/// The first user dies while it replaces the object of the shared cell. The second one empties the cell, while a third
+/// one recovers the dead.
+fn swaps(point: &'static str, hit: usize, flaw: Option<Flaw>) {
+    explore(move || {
+        let world = Arc::new(World::new(flaw));
+        world.freed[2].store(1, Ordering::Release);
+        make_open(&world, 0, root(1, 0));
+        let maker = world.join(6);
+        maker.swap(root(1, 0));
+        assert!(world.clients().leave(maker.held));
+        world.die(1, Crash { point, hit }, |first| {
+            make_open(&world, 1, root(0, 0));
+            first.swap(root(0, 0));
+        });
+        let survivor = spawn(&world, 2, |second| second.swap(0));
+        world.join(3).recover();
+        survivor.join().unwrap();
+        revisit_all(&world);
+        world.check();
+    });
+}
+
+#[test]
+fn model_a_shared_cell_is_emptied_beside_the_recovery_of_who_filled_it() {
+    for point in
+        ["detect.vouched", "detect.exchanged", "shared.placed", "shared.linked", "shared.kept"]
+    {
+        swaps(point, 1, None);
+    }
+}
+
+#[test]
+fn model_a_shared_cell_without_a_note_is_found() {
+    assert!(catch_unwind(|| swaps("detect.exchanged", 1, Some(Flaw::NoVouching))).is_err());
+}
+
+/// Two clients fill the shared cell, and one of them empties it.
+#[test]
+fn model_two_clients_change_a_shared_cell() {
+    explore(|| {
+        let world = Arc::new(World::new(None));
+        world.freed[2].store(1, Ordering::Release);
+        make_open(&world, 0, root(0, 0));
+        make_open(&world, 1, root(1, 0));
+        let other = spawn(&world, 1, |first| first.swap(root(0, 0)));
+        let second = world.join(2);
+        second.swap(root(1, 0));
+        second.swap(0);
+        other.join().unwrap();
+        revisit_all(&world);
+        world.check();
+    });
+}
+
+/// A client takes out of the shared cell what another one looks at, and counts, perhaps.
+fn takes(counted: bool, flaw: Option<Flaw>) {
+    explore(move || {
+        let world = Arc::new(World::new(flaw));
+        (1..OBJECTS).for_each(|n| world.freed[n].store(1, Ordering::Release));
+        make_open(&world, 0, root(1, 0));
+        let writer = world.join(2);
+        writer.swap(root(1, 0));
+        let to = if counted { root(0, 0) } else { 0 };
+        let reader = spawn(&world, 1, move |reader| reader.look_shared(to));
+        writer.swap(0);
+        reader.join().unwrap();
+        revisit_all(&world);
+        world.check();
+    });
+}
+
+#[test]
+fn model_what_a_shared_cell_had_is_not_freed_under_its_reader() {
+    takes(false, None);
+    takes(true, None);
+}
+
+#[test]
+fn model_a_private_object_in_a_shared_cell_is_found() {
+    assert!(catch_unwind(|| takes(true, Some(Flaw::PrivateEntry))).is_err());
+}
+
+#[test]
+fn model_an_object_of_a_shared_cell_that_is_freed_under_its_reader_is_found() {
+    assert!(catch_unwind(|| takes(false, Some(Flaw::NoHazard))).is_err());
 }

@@ -5,6 +5,7 @@ use super::holder::Memory;
 use super::reference::Ref;
 use crate::PoolError;
 use crate::crash::is_dead;
+use crate::detect::{Marked, Word};
 use crate::sync::AtomicU64;
 
 /// While it lives, no object is freed that is found through it (hazard eras, section 5.4). Nor is any other that lived
@@ -24,6 +25,40 @@ pub struct Peek<'r, 'c> {
 }
 
 impl<'c> Reader<'c> {
+    /// For a client that is this one.
+    #[inline(always)]
+    pub(crate) fn check(&self, client: &RefClient) -> Result<(), PoolError> {
+        let own = std::ptr::from_ref(self.client).cast::<()>();
+        if std::ptr::eq(own, std::ptr::from_ref(client).cast()) {
+            Ok(())
+        } else {
+            Err(PoolError::OtherClient { object: 0 })
+        }
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> &'c RefClient<'c> {
+        self.client
+    }
+
+    /// Loads a shared cell: what it refers to is not freed while the reader lives.
+    #[inline(always)]
+    pub(crate) fn value(&self, word: &Word) -> Result<u64, PoolError> {
+        self.client.holder().look_by(|| word.value())
+    }
+
+    /// The same with the tag of its last change.
+    #[inline(always)]
+    pub(crate) fn marked(&self, word: &Word) -> Result<Marked, PoolError> {
+        self.client.holder().look_by(|| word.load())
+    }
+
+    /// An object that was found in a shared cell by this reader.
+    pub(super) fn peek(&self, object: u64) -> Peek<'_, 'c> {
+        Peek { reader: self, object }
+    }
+
+    #[inline]
     pub(super) fn new(client: &'c RefClient<'_>) -> Result<Reader<'c>, PoolError> {
         if client.looking.get() == 0 {
             client.holder().begin_looking()?;
@@ -59,6 +94,7 @@ impl<'c> Reader<'c> {
 }
 
 impl Drop for Reader<'_> {
+    #[inline]
     fn drop(&mut self) {
         if is_dead() {
             return;

@@ -1,6 +1,7 @@
 //! A counted reference.
 
 use super::client::RefClient;
+use super::header::HEADER_BYTES;
 use super::holder::Memory;
 use super::roots::copies_at;
 use crate::PoolError;
@@ -34,6 +35,11 @@ impl<'c> Ref<'c> {
         self.client.data(self.object)
     }
 
+    /// Where these words are in the pool, in bytes: a multiple of 8.
+    pub fn data_at(&self) -> Result<u64, PoolError> {
+        Ok(self.client.holder().memory.embedded(self.object, self.embedded()?))
+    }
+
     /// How many embedded references the object has.
     pub fn embedded(&self) -> Result<u64, PoolError> {
         self.client.embedded(self.object)
@@ -59,14 +65,22 @@ impl<'c> Ref<'c> {
         )
     }
 
-    /// The client that has it.
-    pub(super) fn client(&self) -> &RefClient<'c> {
-        self.client
-    }
-
     /// Whether there is no copy.
     pub(super) fn is_single(&self) -> bool {
         self.copies().is_ok_and(|copies| own(copies) == 0)
+    }
+
+    /// How far the data of an object without embedded references is from it, bytes.
+    pub(crate) const DATA_AT: u64 = HEADER_BYTES;
+
+    /// The client that has the reference.
+    pub(crate) fn client(&self) -> &'c RefClient<'c> {
+        self.client
+    }
+
+    /// The root.
+    pub(super) fn root(&self) -> u64 {
+        self.root
     }
 
     /// The root and the object. The caller takes the reference over.

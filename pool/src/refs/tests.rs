@@ -23,7 +23,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub(super) const BYTES: u64 = 128 << 20;
+pub(crate) const BYTES: u64 = 128 << 20;
 pub(crate) const RESERVED: u64 = 16 << 10;
 pub(crate) const CLIENTS: usize = 5;
 const WORDS: usize = 4;
@@ -31,22 +31,22 @@ const WORDS: usize = 4;
 const RINGS_AT: u64 = 8 << 10;
 const SERIAL_AT: u64 = 12 << 10;
 
-const CLIENT: u32 = 1;
-const SURVIVOR: u32 = 2;
-const RECOVERER: u32 = 3;
-const LAST: u32 = 4;
+pub(crate) const CLIENT: u32 = 1;
+pub(crate) const SURVIVOR: u32 = 2;
+pub(crate) const RECOVERER: u32 = 3;
+pub(crate) const LAST: u32 = 4;
 
 /// Which processes live, by number: their birth.
 #[derive(Default)]
-struct Census([Cell<u32>; 8]);
+pub(crate) struct Census([Cell<u32>; 8]);
 
 impl Census {
-    fn start(&self, pid: u32, birth: u32) -> Process {
+    pub(crate) fn start(&self, pid: u32, birth: u32) -> Process {
         self.0[pid as usize].set(birth);
         Process { pid, birth }
     }
 
-    fn end(&self, process: Process) {
+    pub(crate) fn end(&self, process: Process) {
         self.0[process.pid as usize].set(0);
     }
 }
@@ -65,7 +65,7 @@ impl Processes for Census {
     }
 }
 
-pub(super) fn memory() -> Pool {
+pub(crate) fn memory() -> Pool {
     Pool::create(&Backing::Memory { bytes: BYTES }, CLIENTS).unwrap()
 }
 
@@ -217,7 +217,7 @@ impl<'c> Actor<'c> {
 }
 
 /// Recovers all that are dead, under an identity of its own.
-fn recover(refs: &Refs, census: &Census, me: Process, flaw: Option<Flaw>) {
+pub(crate) fn recover(refs: &Refs, census: &Census, me: Process, flaw: Option<Flaw>) {
     let pool = refs.heap().pool();
     let held = pool.table().claim(me).expect("an identity is free");
     let user = RefsRedo { refs, user: &Nothing(pool) };

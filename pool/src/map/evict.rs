@@ -1,0 +1,136 @@
+//! Room for new entries: what was not used for long is removed.
+//!
+//! A hand goes round the buckets (CLOCK). An entry that was looked up since the hand was there stays, and is marked as
+//! not used; another one is removed. So a look-up writes at most one bit, and only if it is not set. New entries are not
+//! marked: those that are never looked up leave first.
+//!
+//! How much there is, is the sum of what all clients have added and removed. It is looked at after some bytes only, so
+//! the map may have a little more than its capacity: a sixty-fourth.
+
+use super::client::Map;
+use super::entry::{Entry, data_bytes, no_memory};
+use super::table::{BYTES, Bucket, EMPTY, EVICTIONS, EXPIRATIONS, HIGHEST};
+use crate::PoolError;
+use crate::alloc::size_of_block;
+use crate::refs::Ref;
+use crate::sync::{Ordering, own};
+
+/// Buckets that the hand passes at a time: those of a cache line.
+const STEP: u64 = 4;
+
+/// Bytes that are removed at a time, above those that are needed, at least and at most.
+const BATCH: [u64; 2] = [4 << 10, 64 << 10];
+
+impl Map<'_> {
+    /// Makes sure that an entry may be added: others are removed, perhaps.
+    #[inline]
+    pub(super) fn reserve(&self, key: usize, value: usize) -> Result<(), PoolError> {
+        let data = data_bytes(key, value).ok_or_else(|| no_memory(value))?;
+        let bytes = size_of_block(Ref::DATA_AT + data).1;
+        match self.room.get().checked_sub(bytes) {
+            Some(rest) => {
+                self.room.set(rest);
+                Ok(())
+            }
+            None => self.refill(bytes),
+        }
+    }
+
+    /// Bytes were removed.
+    #[inline]
+    pub(super) fn gain(&self, bytes: u64) {
+        let share = self.capacity / 64 / own(&self.table.head[HIGHEST]).max(1);
+        if bytes != 0 {
+            self.room.set(self.room.get().saturating_add(bytes).min(share));
+        }
+    }
+
+    #[cold]
+    fn refill(&self, bytes: u64) -> Result<(), PoolError> {
+        if bytes > self.capacity {
+            return Err(PoolError::NoMemory { bytes });
+        }
+        let clients = own(&self.table.head[HIGHEST]).max(1);
+        let free = self.capacity.saturating_sub(self.table.sum(BYTES));
+        if free >= bytes {
+            let share = (self.capacity / 64).min(free / 2) / clients;
+            self.room.set(share.saturating_sub(bytes));
+            return Ok(());
+        }
+        if !self.evicts {
+            return Err(PoolError::NoMemory { bytes });
+        }
+        let batch = (self.capacity / 1024).clamp(BATCH[0], BATCH[1]);
+        let evicted = self.evict(bytes - free + batch, None)?;
+        self.room.set((free + evicted).saturating_sub(bytes).min(batch));
+        Ok(())
+    }
+
+    /// The heap is full: removes entries, more each time, until what is needed can be made. An error if nothing is
+    /// left of that size.
+    #[cold]
+    pub(super) fn make_room<T>(
+        &self,
+        bytes: u64,
+        make: impl Fn() -> Result<T, PoolError>,
+    ) -> Result<T, PoolError> {
+        let kind = size_of_block(Ref::DATA_AT + bytes).0;
+        let mut wanted = (4 * bytes).max(BATCH[1]);
+        loop {
+            self.client.reclaim()?;
+            match make() {
+                Err(PoolError::NoMemory { .. }) if self.evicts => {}
+                made => return made,
+            }
+            if self.evict(wanted, Some(kind))? == 0 {
+                return Err(PoolError::NoMemory { bytes });
+            }
+            wanted = wanted.saturating_mul(2);
+        }
+    }
+
+    /// Removes entries of this many bytes, if there are so many; with a kind, only those whose blocks are of it.
+    /// Returns how many bytes it has removed. It passes each bucket twice at most.
+    fn evict(&self, wanted: u64, kind: Option<usize>) -> Result<u64, PoolError> {
+        let count = self.table.buckets.len() as u64;
+        let (mut evicted, mut left) = (0, 2 * count + STEP);
+        while evicted < wanted && left > 0 {
+            let start = self.table.hand.fetch_add(STEP, Ordering::Relaxed);
+            for n in 0..STEP {
+                evicted += self.evict_from((start.wrapping_add(n) % count) as usize, kind)?;
+            }
+            left = left.saturating_sub(STEP);
+        }
+        Ok(evicted)
+    }
+
+    /// Removes the first entry of a bucket that was not used, or whose time is over. Returns its bytes.
+    fn evict_from(&self, bucket: usize, kind: Option<usize>) -> Result<u64, PoolError> {
+        let reader = self.client.read()?;
+        let seen = reader.marked(&self.table.buckets[bucket])?;
+        let content = self.content(seen.value)?;
+        for n in 0..content.len() {
+            let entry = Entry::at(&reader, self.words, Bucket::at(content.item(n)))?;
+            let (bytes, is_over) = (entry.block_bytes(), entry.is_over());
+            if kind.is_some_and(|kind| size_of_block(bytes).0 != kind) {
+                continue;
+            }
+            if entry.is_used() && !is_over {
+                entry.clear_used();
+                continue;
+            }
+            return match self.take(&reader, bucket, seen, &content, (n, &entry), EMPTY) {
+                Ok(true) => {
+                    drop(reader);
+                    self.count(if is_over { EXPIRATIONS } else { EVICTIONS });
+                    self.client.unlinked(bytes)?;
+                    Ok(bytes)
+                }
+                // There is no memory for a node without the entry, perhaps.
+                Ok(false) | Err(PoolError::NoMemory { .. }) => Ok(0),
+                Err(error) => Err(error),
+            };
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,168 @@
+//! Shared cells: references that any client may change.
+//!
+//! A shared cell is a word of `detect` whose value says which objects it refers to, in a way that its user knows. It has
+//! one of the references that each of them counts. A client makes the new objects, which its roots have; then it
+//! changes the cell; then the roots are cleared, and what the cell had is put into the client's list of unlinked objects:
+//! all by one change, whose other parts are absolute values in the client's holding. So recovery writes them once more.
+//!
+//! What was taken out of a cell is not released at once. Readers may look at it, and count it. When none does any more,
+//! and its count was never changed, nobody else can know it: then it is freed without an atomic instruction. Objects age
+//! together: those that a reader may look at are in a second list, with one era, until the client looks at them again.
+
+use super::holder::{Holder, Memory, OF_REFS, Then};
+use crate::PoolError;
+use crate::crash::crash_point;
+use crate::detect::{Change, Marked};
+use crate::flaw::flawed;
+use crate::sync::{own, put};
+
+/// What belongs to the change of a shared cell.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Swap {
+    /// Roots of the client whose references the cell gets; 0: none.
+    pub roots: [u64; 2],
+    /// Objects whose references the cell had; 0: none.
+    pub olds: [u64; 2],
+    /// Two words of the client that count what is in all cells of a user, and what they are to have. 0: none.
+    pub tally: u64,
+    pub counts: [u64; 2],
+}
+
+impl<M: Memory> Holder<'_, M> {
+    /// Changes a shared cell from what was seen. `Err` has what it has instead: then nothing has changed. New objects
+    /// are open. Lock-free: one compare-and-swap.
+    #[inline]
+    pub(super) fn swap(
+        &self,
+        at: u64,
+        seen: Marked,
+        value: u64,
+        swap: &Swap,
+    ) -> Result<Result<(), Marked>, PoolError> {
+        let holding = self.holding;
+        for (words, values) in [
+            (&holding.roots, swap.roots),
+            (&holding.olds, swap.olds),
+            (&holding.counts, swap.counts),
+        ] {
+            put(&words[0], values[0]);
+            put(&words[1], values[1]);
+        }
+        put(&holding.rest, own(&holding.unlinked));
+        put(&holding.tally, swap.tally);
+        crash_point!("shared.aimed");
+        let change = Change { target: at | OF_REFS, operation: Then::Swap.operation() };
+        let detector = &self.table.detector;
+        match detector.exchange(self.id, self.memory.word(at)?, seen, value, &change)? {
+            Ok(era) => {
+                if flawed!(self.table, EarlySwap) {
+                    detector.acknowledge(self.id, era);
+                }
+                self.finish_swap()?;
+                detector.acknowledge(self.id, era);
+                Ok(Ok(()))
+            }
+            Err(other) => Ok(Err(other)),
+        }
+    }
+
+    /// The cell was changed. May be repeated: all values are absolute.
+    pub(super) fn finish_swap(&self) -> Result<(), PoolError> {
+        let holding = self.holding;
+        for root in &holding.roots {
+            let root = own(root);
+            if root != 0 && !flawed!(self.table, NoRootClear) {
+                put(self.memory.cell(root)?, 0);
+                crash_point!("shared.placed");
+            }
+        }
+        let (first, second) = (own(&holding.olds[0]), own(&holding.olds[1]));
+        if first != 0 {
+            let is_relative = flawed!(self.table, RelativeList);
+            let rest = own(if is_relative { &holding.unlinked } else { &holding.rest });
+            if second != 0 {
+                put(&self.memory.header(second)?.next, rest);
+                crash_point!("shared.linked");
+            }
+            let next = if second != 0 { second } else { rest };
+            put(&self.memory.header(first)?.next, next);
+            crash_point!("shared.linked");
+            put(&holding.unlinked, first);
+            crash_point!("shared.kept");
+        }
+        let tally = own(&holding.tally);
+        if tally != 0 {
+            put(self.memory.cell(tally)?, own(&holding.counts[0]));
+            crash_point!("shared.tallied");
+            put(self.memory.cell(tally + 8)?, own(&holding.counts[1]));
+            crash_point!("shared.counted");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(not(loom))]
+mod in_pool {
+    use super::Swap;
+    use crate::PoolError;
+    use crate::detect::Marked;
+    use crate::flaw::flawed;
+    use crate::refs::client::RefClient;
+    use crate::refs::header::Count;
+    use crate::refs::reference::Ref;
+    use crate::sync::{own, put};
+
+    /// Bytes of unlinked blocks that count as one.
+    const WEIGHT: u64 = 4096;
+
+    impl RefClient<'_> {
+        /// An object for shared cells.
+        #[inline]
+        pub(crate) fn alloc_open(&self, bytes: u64, embedded: u32) -> Result<Ref<'_>, PoolError> {
+            if flawed!(self.holder().table, PrivateEntry) {
+                return self.alloc(bytes, embedded);
+            }
+            self.alloc_of(bytes, embedded, |embedded, _| Count::open(embedded))
+        }
+
+        /// Changes the shared cell at an offset from what was seen. It gets the references to the new objects, which
+        /// are open and have no copies, and loses those to `olds`. `Err` has what it has instead; then the new
+        /// objects are still the caller's. The client looked at the old objects by a reader that it still has.
+        #[inline]
+        pub(crate) fn swap(
+            &self,
+            (at, seen, value): (u64, Marked, u64),
+            new: &mut [Option<Ref>; 2],
+            olds: [u64; 2],
+            (tally, counts): (u64, [u64; 2]),
+        ) -> Result<Result<(), Marked>, PoolError> {
+            self.settled()?;
+            let roots = new.each_ref().map(|new| new.as_ref().map_or(0, Ref::root));
+            let swapped =
+                self.holder().swap(at, seen, value, &Swap { roots, olds, tally, counts })?;
+            if swapped.is_ok() {
+                for new in new {
+                    if let Some(new) = new.take() {
+                        self.give_root(new.into_root().0);
+                    }
+                }
+            }
+            Ok(swapped)
+        }
+
+        /// Objects of this many bytes were taken out of shared cells: some may be freed now.
+        #[inline]
+        pub(crate) fn unlinked(&self, bytes: u64) -> Result<(), PoolError> {
+            self.count_kept(1 + bytes / WEIGHT)
+        }
+
+        /// A number that no client of the pool gets again.
+        #[inline]
+        pub(crate) fn next_serial(&self) -> u64 {
+            let serial = &self.holder().holding.serial;
+            let next = own(serial) + 1;
+            put(serial, next);
+            next << 10 | u64::from(self.id())
+        }
+    }
+}
