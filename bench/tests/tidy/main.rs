@@ -44,8 +44,10 @@ const UNSAFE: &[&str] = &[
     "pool/src/segment",
     // The border to Java of the module that has pools, and memory that its buffers see.
     "pool/java/src/channel.rs",
+    "pool/java/src/core.rs",
     "pool/java/src/jni.rs",
     "pool/java/src/map.rs",
+    "pool/java/src/message.rs",
     "pool/java/src/natives.rs",
     "pool/java/src/shared.rs",
     "pool/java/src/wait.rs",

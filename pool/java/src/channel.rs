@@ -14,13 +14,14 @@
 //! An end has a client of its own, under a lock. It keeps the client while a message of it is left, also when it is
 //! closed.
 
+use crate::core::{Core, Joined};
 use crate::directory::{Directory, Entry, RING};
 use crate::failure::{Failure, Reason};
-use crate::shared::{Core, Joined};
+use crate::message::{Held, Kind, Message, Owner};
 use crate::wait;
 use crate::window::{PAGE, Pages, read, write};
 use pool::{Ref, RefReceiver, RefSender};
-use std::mem::{ManuallyDrop, forget};
+use std::mem::forget;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -48,32 +49,6 @@ enum Side {
 
 // SAFETY: sides and references are those of the client beside them, and used under the same lock.
 unsafe impl Send for Open {}
-
-/// A message that this process has: received, or to be sent. Any thread may use it; they take turns.
-pub struct Message {
-    held: Mutex<Option<Held>>,
-    /// What a buffer of Java is over. It is unmapped with the message, when no such buffer is left.
-    pages: Mutex<Option<Pages>>,
-    address: *mut u8,
-    length: usize,
-    is_received: bool,
-    /// Keeps the window.
-    _core: Arc<Core>,
-}
-
-// SAFETY: the address is that of memory for buffers of Java, and used by them only.
-unsafe impl Send for Message {}
-// SAFETY: the same.
-unsafe impl Sync for Message {}
-
-struct Held {
-    /// Dropped under the lock of the end.
-    reference: ManuallyDrop<Ref<'static>>,
-    end: Arc<End>,
-}
-
-// SAFETY: the reference is its client's, and used under the lock of the end.
-unsafe impl Send for Held {}
 
 /// Bytes of the words in front of a message.
 const HEADER: u64 = 16;
@@ -147,30 +122,21 @@ impl End {
         let client = unsafe { open.client.extended() };
         let reference = client.alloc(HEADER + PAGE + pages, 0)?;
         let words = reference.data()?;
-        let data_at = offset_of(&core, words)?;
+        let data_at = core.offset_of(words.as_ptr())?;
         let place = (data_at + HEADER).next_multiple_of(PAGE) - data_at;
         words[0].store(length as u64, Ordering::Relaxed);
         words[1].store(place, Ordering::Relaxed);
         let mapped = Pages::map(core.pool(), data_at + place, pages)?;
         open.messages += 1;
-        Ok(Message {
-            address: mapped.address(),
-            pages: Mutex::new(Some(mapped)),
-            length,
-            is_received: false,
-            held: Mutex::new(Some(Held {
-                reference: ManuallyDrop::new(reference),
-                end: self.clone(),
-            })),
-            _core: core,
-        })
+        let held = Held::new(reference, self.clone());
+        Ok(Message::made(held, core, mapped, length))
     }
 
     /// Sends a message of this end, or one that another end of this process has received. Afterwards it is released.
     /// False: there are too many on their way, and the message stays as it is.
     pub fn send(self: &Arc<End>, message: &Message, length: usize) -> Result<bool, Failure> {
-        if length > message.length {
-            let text = format!("{length} bytes of a buffer of {}", message.length);
+        if length > message.length() {
+            let text = format!("{length} bytes of a buffer of {}", message.length());
             return Err(Failure::Argument(text));
         }
         let mut held = message.held()?;
@@ -191,19 +157,24 @@ impl End {
         if !has_room(&open.client, self.number)? {
             return Ok(false);
         }
-        if !message.is_received {
-            if !std::ptr::eq(self, &*held.end) {
+        match message.kind() {
+            Kind::Made if !held.is_of(self) => {
                 return Err(Failure::Argument("a buffer of another sender".into()));
             }
-            // Before others may know the memory.
-            message.cut()?;
-            held.reference.data()?[0].store(length as u64, Ordering::Relaxed);
-        } else if length != message.length {
-            return Err(Failure::Argument("a received buffer is sent as a whole".into()));
+            Kind::Made => {
+                // Before others may know the memory.
+                message.cut()?;
+                held.reference().data()?[0].store(length as u64, Ordering::Relaxed);
+            }
+            Kind::Received if length == message.length() => {}
+            Kind::Received => {
+                return Err(Failure::Argument("a received buffer is sent as a whole".into()));
+            }
+            Kind::Value => return Err(Failure::Argument("a value of a map".into())),
         }
         // Counted once more: the message keeps its own until it is released. This reads nothing that the message's own
         // client changes.
-        let is_sent = sender.send_shared(&held.reference)?;
+        let is_sent = sender.send_shared(held.reference())?;
         self.notify(&open.client, is_sent, true)?;
         Ok(is_sent)
     }
@@ -218,19 +189,11 @@ impl End {
         let core = open.client.core().clone();
         let words = reference.data()?;
         let (place, length) = place_of(words)?;
-        let address = core.window().at(offset_of(&core, words)? + place as u64, length as u64)?;
+        let at = core.offset_of(words.as_ptr())? + place as u64;
         open.messages += 1;
-        Ok(Some(Message {
-            held: Mutex::new(Some(Held {
-                reference: ManuallyDrop::new(reference),
-                end: self.clone(),
-            })),
-            pages: Mutex::new(None),
-            address,
-            length,
-            is_received: true,
-            _core: core,
-        }))
+        let held = Held::new(reference, self.clone());
+        drop(state);
+        Message::seen(held, core, at, length, Kind::Received).map(Some)
     }
 
     /// Receives a message, copies its bytes to the end of a buffer, and releases it. False: there is none now.
@@ -322,48 +285,16 @@ fn leave(state: &mut Option<Open>) {
     }
 }
 
-impl Message {
-    pub fn address(&self) -> *mut u8 {
-        self.address
-    }
-
-    pub fn length(&self) -> usize {
-        self.length
-    }
-
-    fn held(&self) -> Result<MutexGuard<'_, Option<Held>>, Failure> {
-        self.held.lock().map_err(|_| Failure::internal("a panic met this buffer"))
-    }
-
-    fn cut(&self) -> Result<(), Failure> {
-        let pages = self.pages.lock();
-        let mut pages = pages.map_err(|_| Failure::internal("a panic met this buffer"))?;
-        pages.as_mut().map_or(Ok(()), Pages::cut)
-    }
-
-    /// Releases the memory: the pool's has gone from the addresses before, or cannot be written by them. May be called
-    /// again.
-    pub fn release(&self) -> Result<(), Failure> {
-        let mut held = self.held()?;
-        if held.is_some() {
-            self.cut()?;
-        }
-        held.take().map_or(Ok(()), Held::release)
-    }
-}
-
-impl Drop for Message {
-    fn drop(&mut self) {
-        // If it fails, the memory is released when this process has ended.
-        let _ = self.release();
-    }
-}
-
-impl Held {
-    fn release(mut self) -> Result<(), Failure> {
-        let mut state = self.end.lock()?;
-        // SAFETY: it is taken once, as `self` ends here, and under the lock of its client.
-        let reference = unsafe { ManuallyDrop::take(&mut self.reference) };
+impl Owner for End {
+    fn release(&self, reference: Ref<'static>) -> Result<(), Failure> {
+        let mut state = match self.lock() {
+            Ok(state) => state,
+            Err(failure) => {
+                // It is released when this process has ended.
+                forget(reference);
+                return Err(failure);
+            }
+        };
         let released = reference.release();
         if let Some(open) = &mut *state {
             open.messages -= 1;
@@ -395,13 +326,6 @@ fn place_of(words: &[std::sync::atomic::AtomicU64]) -> Result<(usize, usize), Fa
 
 fn damaged() -> Failure {
     Failure::Pool(Reason::Damaged, "the pool is damaged: no message is in this object".into())
-}
-
-/// Where words of the pool are in it.
-fn offset_of(core: &Core, words: &[std::sync::atomic::AtomicU64]) -> Result<u64, Failure> {
-    let data = core.pool().data();
-    let base = core.pool().atomics(data, 1)?.as_ptr() as u64 - data;
-    Ok(words.as_ptr() as u64 - base)
 }
 
 /// # Safety

@@ -5,10 +5,11 @@
 //! finds freed memory, whatever a program does. `close()` takes the content out of the native object, and later calls
 //! find it closed.
 //!
-//! From the bottom: `failure` is what becomes an exception, `jni` the border to Java, `shared` a pool that is open,
-//! with the clients of this process, `directory` finds channels by name, `window` maps memory a second time, `wait`
-//! sleeps until another process has done something, `channel` has the ends of channels and their messages, `map` the
-//! maps, and `natives` the functions that Java calls.
+//! From the bottom: `failure` is what becomes an exception, `jni` the border to Java, `directory` finds channels by
+//! name, `window` maps memory a second time, `core` is a mapping with its layers, `message` an object that Java sees by
+//! a buffer, `wait` sleeps until another process has done something, `channel` has the ends of channels, `map` the
+//! maps, `shared` is a pool that is open with the clients of this process, and `natives` are the functions that Java
+//! calls.
 //!
 //! ```text
 //!   Java:    SharedPool      ChannelSender, ChannelReceiver     SharedBuffer
@@ -29,10 +30,12 @@
 //! 4. One thread of each open pool recovers the dead of other processes, every 100 ms. It never enters the JVM.
 
 mod channel;
+mod core;
 mod directory;
 mod failure;
 mod jni;
 mod map;
+mod message;
 mod natives;
 mod shared;
 mod wait;

@@ -3,8 +3,10 @@
 //! Each client has a map by itself, so each stripe opens it once. The Java object of a map has its name and a number,
 //! which is the place of the map in the stripes.
 
+use crate::core::Joined;
 use crate::failure::Failure;
-use crate::shared::{Joined, Shared};
+use crate::message::Message;
+use crate::shared::{Shared, Used};
 use pool::{Map, MapOptions, PoolError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +31,10 @@ impl SharedMap {
         name: Vec<u8>,
         options: Option<&MapOptions>,
     ) -> Result<Option<SharedMap>, Failure> {
-        let is_there = shared.with(|joined, _| {
+        let is_there = shared.with(|used| {
             Ok(match options {
-                Some(options) => Some(Map::create(joined, &name, options)?).is_some(),
-                None => Map::open(joined, &name)?.is_some(),
+                Some(options) => Some(Map::create(&used.client, &name, options)?).is_some(),
+                None => Map::open(&used.client, &name)?.is_some(),
             })
         })?;
         let number = shared.new_map();
@@ -45,20 +47,38 @@ impl SharedMap {
         &self,
         run: impl FnOnce(&Map<'static>) -> Result<T, PoolError>,
     ) -> Result<T, Failure> {
-        if self.is_gone.load(Ordering::Relaxed) {
-            return Err(GONE);
-        }
-        let done = self.shared.with(|joined, maps| {
-            let Some(map) = maps.get(self, joined)? else { return Err(GONE) };
-            match run(map) {
-                Err(PoolError::Closed) => {
-                    maps.0[self.number] = None;
-                    Err(GONE)
-                }
-                done => Ok(done?),
+        self.check()?;
+        self.checked(self.shared.with(|used| self.run(used, run)))
+    }
+
+    /// The value of a key, seen by a buffer. `None`: there is none.
+    pub fn view(&self, key: &[u8]) -> Result<Option<Message>, Failure> {
+        self.check()?;
+        self.checked(self.shared.view(|used| self.run(used, |map| map.get_counted(key))))
+    }
+
+    fn run<T>(
+        &self,
+        used: &mut Used,
+        run: impl FnOnce(&Map<'static>) -> Result<T, PoolError>,
+    ) -> Result<T, Failure> {
+        let Some(map) = used.maps.get(self, &used.client)? else { return Err(GONE) };
+        match run(map) {
+            Err(PoolError::Closed) => {
+                used.maps.0[self.number] = None;
+                Err(GONE)
             }
-        });
-        if matches!(done, Err(Failure::Closed("the map"))) {
+            done => Ok(done?),
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.is_gone.load(Ordering::Relaxed) { Err(GONE) } else { Ok(()) }
+    }
+
+    /// Remembers that the map is gone.
+    fn checked<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
+        if matches!(done, Err(Failure::Closed(NAME))) {
             self.is_gone.store(true, Ordering::Relaxed);
         }
         done
@@ -84,4 +104,5 @@ impl Maps {
     }
 }
 
-const GONE: Failure = Failure::Closed("the map");
+const NAME: &str = "the map";
+const GONE: Failure = Failure::Closed(NAME);

@@ -2,10 +2,11 @@
 //!
 //! Arguments of Java are not trusted to be in range, but handles are: they are private fields of the module.
 
-use crate::channel::{End, LENGTH_MAX, Message};
+use crate::channel::{End, LENGTH_MAX};
 use crate::failure::Failure;
 use crate::jni::{Env, call};
 use crate::map::SharedMap;
+use crate::message::Message;
 use crate::shared::Shared;
 use jni_sys::{JNIEnv, jboolean, jbyteArray, jclass, jint, jlong, jlongArray, jobject, jsize};
 use pool::{Map, MapOptions, PoolError, Replaced};
@@ -150,7 +151,7 @@ natives! {
 
     fn Java_farheap_pool_SharedPool_destroyMap0(env, pool: jlong, name: jbyteArray) -> jboolean {
         let name = env.bytes(name)?;
-        object::<Shared>(pool)?.with(|joined, _| Ok(Map::destroy(joined, &name)?))
+        object::<Shared>(pool)?.with(|used| Ok(Map::destroy(&used.client, &name)?))
     }
 
     /// An end of a channel. 0: it is taken.
@@ -342,6 +343,17 @@ natives! {
             }
             Ok(found.map_or(-1, |_| value.len().min(LENGTH_MAX) as jint))
         })
+    }
+
+    /// Null: there is none.
+    fn Java_farheap_pool_SharedMap_view0(
+        env, map: jlong, key: jbyteArray, into: jlongArray
+    ) -> jobject {
+        let found = with_buffers(|bytes, _| {
+            env.read(key, 0, env.length(key)?, bytes)?;
+            object::<SharedMap>(map)?.view(bytes)
+        })?;
+        found.map_or(Ok(null_mut()), |message| deliver(env, message, into))
     }
 
     fn Java_farheap_pool_SharedMap_contains0(

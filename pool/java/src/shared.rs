@@ -1,18 +1,17 @@
 //! A pool that this process has open.
 
 use crate::channel::End;
-use crate::directory::{Directory, RESERVED};
+use crate::core::{Core, Joined};
+use crate::directory::Directory;
 use crate::failure::{Failure, Reason};
 use crate::map::Maps;
-use crate::window::Window;
-use pool::{Backing, Heap, Manager, Pool, PoolError, RefClient, Refs};
-use std::mem::ManuallyDrop;
-use std::ops::Deref;
+use crate::message::{Held, Kind, Message, Owner};
+use pool::{Backing, Manager, Pool, PoolError, Ref, Value};
+use std::mem::{ManuallyDrop, forget};
 use std::path::Path;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -22,147 +21,51 @@ pub const CLIENTS: usize = 1023;
 /// How often the dead of other processes are recovered.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The mapping with its layers. It lives until the last that uses it is gone.
-pub struct Core {
-    // Each borrows from those behind it.
-    refs: NonNull<Refs<'static>>,
-    heap: NonNull<Heap<'static>>,
-    pool: NonNull<Pool>,
-    /// The same memory, for reading only.
-    window: Window,
-}
-
-// SAFETY: pool, heap and layer may be used by any thread.
-unsafe impl Send for Core {}
-// SAFETY: the same.
-unsafe impl Sync for Core {}
-
-impl Core {
-    fn new(pool: Pool) -> Result<Arc<Core>, PoolError> {
-        let window = Window::readable(&pool)?;
-        let pool = NonNull::from(Box::leak(Box::new(pool)));
-        // SAFETY: it is freed by `Core::drop`, or below, after what borrows from it.
-        let heap = match Heap::new(unsafe { pool.as_ref() }, RESERVED) {
-            Ok(heap) => NonNull::from(Box::leak(Box::new(heap))),
-            Err(error) => {
-                // SAFETY: nothing borrows from it.
-                drop(unsafe { Box::from_raw(pool.as_ptr()) });
-                return Err(error);
-            }
-        };
-        // SAFETY: as above.
-        let at = unsafe { pool.as_ref() }.data() + Directory::REFS_AT;
-        // SAFETY: as above.
-        match Refs::new(unsafe { heap.as_ref() }, at) {
-            Ok(refs) => {
-                let refs = NonNull::from(Box::leak(Box::new(refs)));
-                Ok(Arc::new(Core { refs, heap, pool, window }))
-            }
-            Err(error) => {
-                // SAFETY: nothing borrows from them; the heap borrows from the pool.
-                unsafe {
-                    drop(Box::from_raw(heap.as_ptr()));
-                    drop(Box::from_raw(pool.as_ptr()));
-                }
-                Err(error)
-            }
-        }
-    }
-
-    pub fn pool(&self) -> &Pool {
-        // SAFETY: it lives as long as the core.
-        unsafe { self.pool.as_ref() }
-    }
-
-    pub fn window(&self) -> &Window {
-        &self.window
-    }
-
-    /// What others see of the heap.
-    pub fn heap(&self) -> &Heap<'_> {
-        // SAFETY: it lives as long as the core.
-        unsafe { self.heap.as_ref() }
-    }
-
-    /// Leases an identity.
-    pub fn join(self: &Arc<Core>) -> Result<Joined, Failure> {
-        // SAFETY: the layer lives as long as the core, which the result keeps.
-        let refs: &'static Refs<'static> = unsafe { self.refs.as_ref() };
-        let client = NonNull::from(Box::leak(Box::new(refs.join()?)));
-        Ok(Joined { client, core: self.clone() })
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        // SAFETY: clients keep the core, so none is left; each borrows from those behind it only.
-        unsafe {
-            drop(Box::from_raw(self.refs.as_ptr()));
-            drop(Box::from_raw(self.heap.as_ptr()));
-            drop(Box::from_raw(self.pool.as_ptr()));
-        }
-    }
-}
-
-/// A client of a pool, with what it borrows from. It does not move: ends of rings and references borrow from it.
-pub struct Joined {
-    client: NonNull<RefClient<'static>>,
-    core: Arc<Core>,
-}
-
-// SAFETY: a client may be used by one thread at a time, and every one is under a lock.
-unsafe impl Send for Joined {}
-
-impl Joined {
-    pub fn core(&self) -> &Arc<Core> {
-        &self.core
-    }
-
-    /// The pool, as for [`Joined::extended`].
-    ///
-    /// # Safety
-    /// What borrows from the result is dropped before `self`.
-    pub unsafe fn extended_pool(&self) -> &'static Pool {
-        // SAFETY: the core keeps it until `self` is dropped.
-        unsafe { self.core.pool.as_ref() }
-    }
-
-    /// The client for those that are kept beside this, and dropped before it.
-    ///
-    /// # Safety
-    /// What borrows from the result is dropped before `self`.
-    pub unsafe fn extended(&self) -> &'static RefClient<'static> {
-        // SAFETY: it lives until `self` is dropped.
-        unsafe { self.client.as_ref() }
-    }
-}
-
-impl Deref for Joined {
-    type Target = RefClient<'static>;
-
-    fn deref(&self) -> &RefClient<'static> {
-        // SAFETY: it lives until `self` is dropped.
-        unsafe { self.client.as_ref() }
-    }
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        // SAFETY: what borrows from it is dropped before, and the core lives until afterwards.
-        drop(unsafe { Box::from_raw(self.client.as_ptr()) });
-    }
-}
-
 /// One client that several threads use in turn.
 enum Stripe {
     Unused,
-    /// In the order of dropping.
-    Joined(Maps, Joined),
+    Joined(Used),
     Closed,
 }
 
+/// A client with what it has. The order is that of dropping.
+pub struct Used {
+    pub maps: Maps,
+    /// Values that are seen by buffers.
+    views: usize,
+    /// It is kept for these views only.
+    is_closed: bool,
+    /// The number of the stripe.
+    number: usize,
+    pub client: Joined,
+}
+
 // SAFETY: the maps are those of the client beside them, and used under the same lock.
-unsafe impl Send for Stripe {}
+unsafe impl Send for Used {}
+
+/// A stripe whose client counts a value.
+struct Viewer {
+    shared: Arc<Shared>,
+    number: usize,
+}
+
+impl Owner for Viewer {
+    fn release(&self, reference: Ref<'static>) -> Result<(), Failure> {
+        let Ok(mut stripe) = self.shared.stripes[self.number].lock() else {
+            // It is released when this process has ended.
+            forget(reference);
+            return Err(Failure::internal("a panic met the client"));
+        };
+        let released = reference.release();
+        if let Stripe::Joined(used) = &mut *stripe {
+            used.views -= 1;
+            if used.is_closed && used.views == 0 {
+                *stripe = Stripe::Closed;
+            }
+        }
+        Ok(released?)
+    }
+}
 
 /// An open pool. Any thread may use it.
 pub struct Shared {
@@ -225,41 +128,36 @@ impl Shared {
 
     /// Runs an operation with a client that no other thread uses meanwhile. The thread takes its own stripe, or one
     /// that is free; if all are busy it waits for its own.
-    pub fn with<T>(
-        &self,
-        run: impl FnOnce(&Joined, &mut Maps) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    pub fn with<T>(&self, run: impl FnOnce(&mut Used) -> Result<T, Failure>) -> Result<T, Failure> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(CLOSED);
         }
         let own = own_stripe() % self.stripes.len();
         let order = (own..self.stripes.len()).chain(0..own);
-        let mut is_lost = 0;
-        for stripe in order.map(|n| &self.stripes[n]) {
-            match stripe.try_lock() {
-                Ok(guard) => return self.run(guard, run),
-                Err(TryLockError::WouldBlock) => {}
-                // A panic was there: the client may have half of something.
-                Err(TryLockError::Poisoned(_)) => is_lost += 1,
+        for n in order.clone() {
+            // One that is poisoned was met by a panic: the client may have half of something.
+            if let Ok(guard) = self.stripes[n].try_lock() {
+                return self.run(n, guard, run);
             }
         }
-        if is_lost == self.stripes.len() {
-            return Err(Failure::internal("panics met all clients"));
-        }
-        match self.stripes[own].lock() {
-            Ok(guard) => self.run(guard, run),
-            Err(_) => Err(Failure::internal("a panic met the client")),
-        }
+        let mut usable = order.filter_map(|n| Some((n, self.stripes[n].lock().ok()?)));
+        let (n, guard) = usable.next().ok_or(Failure::internal("panics met all clients"))?;
+        self.run(n, guard, run)
     }
 
     fn run<T>(
         &self,
+        number: usize,
         mut stripe: MutexGuard<Stripe>,
-        run: impl FnOnce(&Joined, &mut Maps) -> Result<T, Failure>,
+        run: impl FnOnce(&mut Used) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         if let Stripe::Unused = &*stripe {
             match self.core()?.join() {
-                Ok(joined) => *stripe = Stripe::Joined(Maps::default(), joined),
+                Ok(client) => {
+                    let maps = Maps::default();
+                    *stripe =
+                        Stripe::Joined(Used { maps, views: 0, is_closed: false, number, client });
+                }
                 Err(failure) => {
                     drop(stripe);
                     return self.run_in_used(run, failure);
@@ -267,7 +165,7 @@ impl Shared {
             }
         }
         match &mut *stripe {
-            Stripe::Joined(maps, joined) => run(joined, maps),
+            Stripe::Joined(used) if !used.is_closed => run(used),
             _ => Err(CLOSED),
         }
     }
@@ -275,17 +173,36 @@ impl Shared {
     /// There is no identity for another stripe: one that has a client serves more threads.
     fn run_in_used<T>(
         &self,
-        run: impl FnOnce(&Joined, &mut Maps) -> Result<T, Failure>,
+        run: impl FnOnce(&mut Used) -> Result<T, Failure>,
         failure: Failure,
     ) -> Result<T, Failure> {
         for stripe in &self.stripes {
             if let Ok(mut stripe) = stripe.lock()
-                && let Stripe::Joined(maps, joined) = &mut *stripe
+                && let Stripe::Joined(used) = &mut *stripe
+                && !used.is_closed
             {
-                return run(joined, maps);
+                return run(used);
             }
         }
         Err(failure)
+    }
+
+    /// Finds a value, and makes a buffer's message of it. `None`: there is none.
+    pub fn view(
+        self: &Arc<Shared>,
+        find: impl FnOnce(&mut Used) -> Result<Option<Value<'static>>, Failure>,
+    ) -> Result<Option<Message>, Failure> {
+        let found = self.with(|used| {
+            let Some(value) = find(used)? else { return Ok(None) };
+            used.views += 1;
+            let core = used.client.core().clone();
+            let (first, length) = (value.bytes().as_ptr(), value.bytes().len());
+            let owner = Viewer { shared: self.clone(), number: used.number };
+            Ok(Some((Held::new(value.into_ref(), Arc::new(owner)), core, first, length)))
+        })?;
+        let Some((held, core, first, length)) = found else { return Ok(None) };
+        let at = core.offset_of(first.cast())?;
+        Message::seen(held, core, at, length, Kind::Value).map(Some)
     }
 
     /// A number for a map.
@@ -319,7 +236,13 @@ impl Shared {
         for stripe in &self.stripes {
             // One that a panic has met stays as it is.
             if let Ok(mut stripe) = stripe.lock() {
-                *stripe = Stripe::Closed;
+                match &mut *stripe {
+                    Stripe::Joined(used) if used.views > 0 => {
+                        used.is_closed = true;
+                        used.maps = Maps::default();
+                    }
+                    _ => *stripe = Stripe::Closed,
+                }
             }
         }
         if let Ok(mut core) = self.core.lock() {

@@ -43,6 +43,7 @@ public class Semantics {
         run("random operations", () -> randomOperations(Long.parseLong(args[1]), Integer.parseInt(args[2])));
         run("buffers", Semantics::buffers);
         run("counters of threads", Semantics::counters);
+        run("views", Semantics::views);
         run("eviction", Semantics::eviction);
         run("expiry", Semantics::expiry);
         run("memory", Semantics::memory);
@@ -260,6 +261,40 @@ public class Semantics {
             }
             check(sum == 2_000 * 12 * 13 / 2, sum);
             check(map.add(bytes("c0"), -5) + 5 == map.add(bytes("c0"), 5), "negative");
+        }
+    }
+
+    static void views() throws Exception {
+        SharedPool pool = pool("views", 64);
+        SharedMap map = pool.map("m", MapOptions.store(100));
+        for (int length : new int[] {0, 1, 1_000, 100_000, 2 << 20}) {
+            byte[] value = new byte[length];
+            new Random(length).nextBytes(value);
+            map.put(bytes("k"), value);
+            SharedBuffer view = map.view(bytes("k"));
+            refused(ReadOnlyBufferException.class, () -> view.bytes().put((byte) 1), null);
+            // It stays whatever becomes of the key, and whichever thread has it.
+            map.put(bytes("k"), bytes("another"));
+            map.remove(bytes("k"));
+            check(map.view(bytes("k")) == null, "removed");
+            Thread thread = new Thread(() -> {
+                check(view.size() == length && view.bytes().equals(ByteBuffer.wrap(value)), length);
+                view.close();
+            });
+            thread.start();
+            thread.join();
+            refused(IllegalStateException.class, view::bytes);
+        }
+        check(pool.statistics().hugeUsed() == 0, pool.statistics());
+        try (ChannelSender out = pool.channel("c").sender()) {
+            map.put(bytes("k"), bytes("kept"));
+            SharedBuffer view = map.view(bytes("k"));
+            refused(IllegalArgumentException.class, () -> out.offer(view));
+            pool.close();
+            // As buffers of channels do.
+            check(view.bytes().get(0) == 'k', view.bytes());
+            view.close();
+            refused(IllegalStateException.class, () -> map.view(bytes("k")));
         }
     }
 

@@ -67,7 +67,7 @@ public final class ChannelSender extends ChannelEnd {
      * @param message the buffer
      * @return false if 1,024 messages are on their way already; then the buffer is the caller's still
      * @throws IllegalStateException if the buffer is released, or the end closed
-     * @throws IllegalArgumentException if the buffer is another sender's
+     * @throws IllegalArgumentException if the buffer is another sender's, or a value of a map
      */
     public boolean offer(SharedBuffer message) {
         return offer(message, message.size());

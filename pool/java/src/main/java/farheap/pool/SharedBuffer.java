@@ -3,14 +3,16 @@ package farheap.pool;
 import java.nio.ByteBuffer;
 
 /**
- * A message in the pool, seen by a direct {@link ByteBuffer} without a copy. Release it by {@link #close}, or by
- * sending it; one that is unreachable is released when the garbage collector finds that out.
+ * A message of a channel, or a value of a map, in the pool, seen by a direct {@link ByteBuffer} without a copy.
+ * Release it by {@link #close}, or by sending it; one that is unreachable is released when the garbage collector finds
+ * that out.
  *
- * <p>Java cannot take a {@code ByteBuffer} away from a program. So it is made harmless: a received one cannot be
- * written, by Java or by native code, and one that is to be sent loses the pool's memory when it is sent or released.
- * After that, {@link #bytes} throws. A {@code ByteBuffer} that the program has kept, and its slices, stay valid memory
- * of this process: a received one shows whatever the pool has there then, which may be other messages; one that was to
- * be sent shows zeros, and what is written to it reaches nobody. Neither can change the pool or end the JVM.
+ * <p>Java cannot take a {@code ByteBuffer} away from a program. So it is made harmless: one that was received, or is
+ * a value, cannot be written, by Java or by native code; one that is to be sent loses the pool's memory when it is sent
+ * or released. After that, {@link #bytes} throws. A {@code ByteBuffer} that the program has kept, and its slices, stay
+ * valid memory of this process: one that cannot be written shows whatever the pool has there then, which may be other
+ * messages; one that was to be sent shows zeros, and what is written to it reaches nobody. Neither can change the pool
+ * or end the JVM.
  *
  * <p>Until it is sent, only this process can know the memory. After that the sender cannot change it any more.
  */
@@ -29,7 +31,8 @@ public final class SharedBuffer implements AutoCloseable {
     /**
      * Returns the bytes.
      *
-     * @return a direct buffer: one that cannot be written if it was received. It is the same one at each call
+     * @return a direct buffer, the same one at each call. It can be written if it came from
+     *     {@link ChannelSender#allocate}
      * @throws IllegalStateException if it is released
      */
     public ByteBuffer bytes() {

@@ -14,8 +14,8 @@ import java.util.Objects;
  * process is killed. No operation waits for another process.
  *
  * <p>Keys have up to 64 KiB. Keys and values are arrays, or buffers between position and limit; buffers of arguments
- * are left as they are. Values are copied. Each operation is one native call, which holds no Java array, and so delays
- * no garbage collection.
+ * are left as they are. Values are copied, but by {@link #view}. Each operation is one native call, which holds no Java
+ * array, and so delays no garbage collection.
  *
  * <p>Methods throw {@link IllegalStateException} when the pool is closed or the map is destroyed,
  * {@link PoolException} when the pool has no memory or clients left, {@link IllegalArgumentException} for keys that are
@@ -58,7 +58,8 @@ public final class SharedMap {
     /** False when the pool is closed or the map is destroyed. */
     boolean isThere() {
         try {
-            size0(handle);
+            // No value has this version.
+            remove0(handle, new byte[0], false, 0, 0, -1);
             return true;
         } catch (IllegalStateException gone) {
             return false;
@@ -128,6 +129,19 @@ public final class SharedMap {
             into.position(position + Math.min(length, room));
         }
         return length;
+    }
+
+    /**
+     * Shows the value of a key without a copy. The buffer keeps it: it stays as it is when the key gets another value,
+     * or none, until the buffer is closed. For large values; a copy of a small one takes less time.
+     *
+     * @param key the key
+     * @return the value, to be closed, or null if there is none
+     */
+    public SharedBuffer view(byte[] key) {
+        long[] value = new long[1];
+        ByteBuffer bytes = view0(handle, Objects.requireNonNull(key), value);
+        return bytes == null ? null : new SharedBuffer(bytes, value[0], true);
     }
 
     /**
@@ -399,6 +413,8 @@ public final class SharedMap {
             ByteBuffer into,
             int intoOffset,
             int intoLength);
+
+    private native ByteBuffer view0(long handle, byte[] key, long[] value);
 
     private native boolean contains0(long handle, Object key, boolean isDirect, int offset, int length);
 

@@ -52,9 +52,9 @@ public final class SharedPool implements AutoCloseable {
      * Makes a pool in a new file. No other process sees it before it is complete.
      *
      * @param file the file, which does not exist
-     * @param bytes the length of the file: a multiple of 4,096, and 43 MiB at least. Three eighths of it are for entries
-     *     and messages of up to 1 KiB, an eighth for those of up to 64 KiB, a quarter for those of up to 512 KiB, and a
-     *     quarter for larger ones
+     * @param bytes the length of the file: a multiple of 4,096, and 43 MiB at least. Three eighths of it are for
+     *     entries and messages of up to 1 KiB, an eighth for those of up to 64 KiB, a quarter for those of up to
+     *     512 KiB, and a quarter for larger ones
      * @return the pool
      * @throws PoolException if the file exists, or cannot be made
      * @throws IllegalArgumentException if the length is impossible
