@@ -10,6 +10,7 @@ use super::hash::Hash;
 use super::table::{BYTES, Bucket, CLOSED, Content, EMPTY, ENTRIES, EXPIRATIONS, NODE_MAX};
 use crate::PoolError;
 use crate::alloc::size_of_block;
+use crate::detect::Marked;
 use crate::refs::{Reader, Ref};
 use crate::sync::{Ordering, own};
 
@@ -128,7 +129,7 @@ impl<'c> Map<'c> {
         &self,
         reader: &Reader<'c>,
         bucket: usize,
-        seen: crate::Marked,
+        seen: Marked,
         content: &Content,
         (n, entry): (usize, &Entry),
         empty: u64,
@@ -189,7 +190,7 @@ impl<'c> Map<'c> {
         &self,
         reader: &Reader<'c>,
         bucket: usize,
-        seen: crate::Marked,
+        seen: Marked,
         content: &Content,
         edit: &Edit,
         new: &mut [Option<Ref<'c>>; 2],

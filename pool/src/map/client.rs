@@ -147,7 +147,8 @@ impl<'c> Map<'c> {
 
     /// Looks at the entry of a key in place, without counting it. A reader that the client keeps over several calls
     /// also makes the other operations cheaper: each saves a fence. It should be renewed ([`Reader::renew`]) or dropped
-    /// soon, as nothing is freed meanwhile that is replaced. The reader must be the same client's.
+    /// soon, as nothing is freed meanwhile that is replaced, and a full heap is an error then. The reader must be the
+    /// same client's.
     pub fn peek<'r>(
         &self,
         reader: &'r Reader<'c>,
@@ -175,7 +176,7 @@ impl<'c> Map<'c> {
     }
 
     /// Gives the key a value until a time, and returns its version, another one for each value of the pool. When it
-    /// returns, the value is there, whoever dies.
+    /// returns, the value is there, also if clients die.
     pub fn put(&self, key: &[u8], value: &[u8], until: u64) -> Result<u64, PoolError> {
         match self.store(key, value, until, Want::Put)? {
             Outcome::Done(version) => Ok(version),

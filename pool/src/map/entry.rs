@@ -184,7 +184,7 @@ impl<'c> Words<'c> {
         is_word.then(|| self.words.get((distance / 8) as usize..)).flatten()
     }
 
-    /// So many words of the data of the object at an offset.
+    /// The first words of the data of the object at an offset.
     #[inline(always)]
     pub(super) fn some(&self, object: u64, count: usize) -> Result<&'c [AtomicU64], PoolError> {
         let words = self.data(object).and_then(|data| data.get(..count));

@@ -89,7 +89,7 @@ impl Map<'_> {
         }
     }
 
-    /// Removes entries of this many bytes, if there are so many; with a kind, only those whose blocks are of it.
+    /// Removes entries of this many bytes, or all that there are; with a kind, only those whose blocks are of it.
     /// Returns how many bytes it has removed. It passes each bucket twice at most.
     fn evict(&self, wanted: u64, kind: Option<usize>) -> Result<u64, PoolError> {
         let count = self.table.buckets.len() as u64;

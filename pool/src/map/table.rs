@@ -165,8 +165,9 @@ impl<'c> Table<'c> {
         let buckets = entries.max(8).checked_mul(2).filter(|count| *count < 1 << 40);
         let buckets = buckets.ok_or(no_memory)?;
         let bytes = 2 * LINE + LINE * (rows + 1) + WORD * buckets;
+        // An offset must fit into a bucket.
         if pool.segment().bytes() > 1 << OFFSET_BITS {
-            return Err(PoolError::Bytes { bytes: pool.segment().bytes(), min: 0 });
+            return Err(PoolError::NoMemory { bytes });
         }
         let table = client.alloc(bytes, 0)?;
         for word in table.data()? {

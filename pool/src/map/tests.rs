@@ -221,7 +221,7 @@ pub(super) fn clear(refs: &Refs, pool: &Pool, last: &RefClient) -> Result<(), St
     }
 }
 
-/// What is told.
+/// The kind of a story.
 #[derive(Clone, Copy, Debug)]
 struct Plot {
     seed: u64,

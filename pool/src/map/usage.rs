@@ -1,7 +1,7 @@
 //! What a map does, without deaths.
 
 use super::client::{Map, MapOptions, Replaced};
-use super::entry::Value;
+use super::entry::{Entry, Value};
 use super::table::{Bucket, CLOSED, Content, EMPTY};
 use crate::PoolError;
 use crate::alloc::Heap;
@@ -32,8 +32,7 @@ pub(super) fn objects_of(map: &Map) -> Result<Vec<u64>, String> {
         }
         for n in 0..content.len() {
             let at = Bucket::at(content.item(n));
-            let entry = super::entry::Entry::at(&reader, map.words, at)
-                .map_err(|error| error.to_string())?;
+            let entry = Entry::at(&reader, map.words, at).map_err(|error| error.to_string())?;
             if !keys.insert(entry.key().to_vec()) {
                 return Err(format!("{:?} is there twice", entry.key().to_vec()));
             }
@@ -135,7 +134,7 @@ fn many_keys_in_few_buckets_are_all_found() {
         let (mut seen, mut from) = (BTreeSet::new(), Some(0));
         while let Some(part) = from {
             let reader = client.read().unwrap();
-            let visit = |entry: crate::Entry| assert!(seen.insert(entry.key().to_vec()));
+            let visit = |entry: Entry| assert!(seen.insert(entry.key().to_vec()));
             from = map.scan(&reader, part, visit).unwrap();
         }
         assert_eq!(seen.len(), 2000);

@@ -38,6 +38,8 @@ pub struct RefClient<'a> {
     empty: RefCell<Vec<u64>>,
     /// After how many releases it looks again at the objects that readers kept.
     until_revisit: Cell<u64>,
+    /// Objects of the client's lists of unlinked ones, those of the list that is looked at next in the second place.
+    pub(super) recent: RefCell<[Vec<u64>; 2]>,
     /// How many readers it has now.
     pub(super) looking: Cell<u32>,
     allocator: Allocator<'a>,
@@ -122,6 +124,7 @@ impl<'a> Refs<'a> {
             persistent_at: self.persistent_at,
             empty: RefCell::default(),
             until_revisit: Cell::new(REVISIT),
+            recent: RefCell::default(),
             looking: Cell::new(0),
             allocator,
         })
@@ -418,7 +421,7 @@ impl<'a> RefClient<'a> {
         self.count_kept(1)
     }
 
-    /// So much was released, or unlinked, as this many small objects.
+    /// Objects were released or unlinked that count as this many small ones.
     #[inline]
     pub(super) fn count_kept(&self, weight: u64) -> Result<(), PoolError> {
         match self.until_revisit.get().checked_sub(weight) {
@@ -433,9 +436,20 @@ impl<'a> RefClient<'a> {
     /// A look takes time in proportion to what is kept: there are as many releases between two of them.
     #[cold]
     fn revisit(&self) -> Result<(), PoolError> {
+        self.touch_recent();
         let kept = self.holder.revisit()?;
         self.until_revisit.set(kept.max(REVISIT));
         Ok(())
+    }
+
+    /// Loads the headers of objects that are looked at next. A list is followed one object at a time; these loads wait
+    /// for memory together.
+    fn touch_recent(&self) {
+        let mut recent = self.recent.borrow_mut();
+        let headers = recent[1].drain(..).map(|object| self.holder.memory.header(object));
+        let sum = headers.flatten().map(|header| header.word.value()).fold(0, u64::wrapping_add);
+        std::hint::black_box(sum);
+        recent.swap(0, 1);
     }
 
     fn set_cell(&self, at: u64, to: Option<&Ref>) -> Result<(), PoolError> {

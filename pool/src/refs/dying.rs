@@ -71,9 +71,8 @@ impl<M: Memory> Holder<'_, M> {
         if !self.has_kept() {
             return Ok(0);
         }
-        for list in self.lists() {
-            self.check_end(list)?;
-        }
+        self.check_end(&self.holding.kept)?;
+        self.check_end(&self.holding.aged)?;
         // The clock stops at its last era.
         let era = self.era()?;
         self.table.clock.fetch_add(1, Ordering::AcqRel);
@@ -89,6 +88,7 @@ impl<M: Memory> Holder<'_, M> {
         }
         if own(&holding.unlinked) != 0 {
             if self.latest_look(era) < era {
+                self.check_end(&holding.unlinked)?;
                 self.take_list(&holding.unlinked);
                 kept += self.drain_of(Some(era))?;
             }

@@ -103,17 +103,20 @@ impl<M: Memory> Holder<'_, M> {
 
 #[cfg(not(loom))]
 mod in_pool {
+    use super::super::client::RefClient;
+    use super::super::header::Count;
+    use super::super::reference::Ref;
     use super::Swap;
     use crate::PoolError;
     use crate::detect::Marked;
     use crate::flaw::flawed;
-    use crate::refs::client::RefClient;
-    use crate::refs::header::Count;
-    use crate::refs::reference::Ref;
     use crate::sync::{own, put};
 
     /// Bytes of unlinked blocks that count as one.
     const WEIGHT: u64 = 4096;
+
+    /// How many unlinked objects the client remembers, about.
+    const RECENT: usize = 256;
 
     impl RefClient<'_> {
         /// An object for shared cells.
@@ -141,6 +144,10 @@ mod in_pool {
             let swapped =
                 self.holder().swap(at, seen, value, &Swap { roots, olds, tally, counts })?;
             if swapped.is_ok() {
+                let mut recent = self.recent.borrow_mut();
+                if recent[0].len() < RECENT {
+                    recent[0].extend(olds.iter().filter(|old| **old != 0));
+                }
                 for new in new {
                     if let Some(new) = new.take() {
                         self.give_root(new.into_root().0);
