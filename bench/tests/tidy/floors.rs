@@ -42,7 +42,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "pool",
         &[
             "sync", "error", "crash", "flaw", "segment", "identity", "detect", "recover", "pool",
-            "alloc", "ring", "refs", "manager",
+            "alloc", "ring", "refs", "map", "manager",
         ],
     ),
     ("rdma", &["sync", "wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
