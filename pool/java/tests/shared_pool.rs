@@ -157,7 +157,7 @@ fn maps_and_channels_keep_their_promises_in_one_process() {
         let mut command = bench.command(machine, "Semantics");
         command.arg(&pools).arg(number("SEED").unwrap_or(1).to_string()).arg("30000");
         let said = output_of(&command.output().unwrap(), machine);
-        assert_eq!(said.lines().filter(|line| line.ends_with(": right")).count(), 11, "{said}");
+        assert_eq!(said.lines().filter(|line| line.ends_with(": right")).count(), 12, "{said}");
     }
 }
 
@@ -171,7 +171,7 @@ fn calls_are_right_for_a_jvm_that_checks_them() {
     command.arg("Semantics").arg(&pools).args(["2", "3000"]);
     let said = output_of(&command.output().unwrap(), "-Xcheck:jni");
     assert!(!said.contains("WARNING") && !said.contains("FATAL"), "{said}");
-    assert_eq!(said.lines().filter(|line| line.ends_with(": right")).count(), 11, "{said}");
+    assert_eq!(said.lines().filter(|line| line.ends_with(": right")).count(), 12, "{said}");
 }
 
 /// As it is in the jar.
@@ -220,6 +220,67 @@ fn two_jvms_exchange_values() {
             assert_eq!(output_of(&output, pair), "exchanged 2000\n");
         }
     }
+}
+
+#[test]
+fn threads_share_the_clients_that_are_left() {
+    let bench = Bench::new();
+    let path = bench.folder.join("crowd");
+    let run = |has_some: &str| {
+        let mut command = bench.command(HotSpot, "Crowd");
+        let output = command.arg(&path).arg(has_some).output().unwrap();
+        output_of(&output, has_some)
+    };
+    let mut fill = bench.command(HotSpot, "Torture");
+    output_of(&fill.arg(&path).arg("fill").output().unwrap(), "fill");
+    let pool = pool::Pool::open(&path).unwrap();
+    let mut clients: Vec<_> = (0..1023).map_while(|_| pool.join().ok()).collect();
+    assert_eq!((clients.len(), pool.clients()), (1023, 1023));
+    assert_eq!(run("false"), "refused\n");
+    // One for the thread that recovers others.
+    clients.truncate(1021);
+    assert_eq!(run("true"), "8000\n");
+}
+
+#[test]
+fn the_example_of_the_documents_works() {
+    let bench = Bench::new();
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = crate_folder.join("example/Visits.java");
+    let documented = crate_folder.join("../../docs/reference/farheap-pool.md");
+    let [text, documented] = [&file, &documented].map(|path| fs::read_to_string(path).unwrap());
+    assert!(documented.contains(&text), "the document has another version");
+    let programs = bench.folder.join("programs");
+    bench.compile(&[file], &programs, Some(&bench.folder.join("module")));
+    let pool = bench.folder.join("visits");
+    let start = |what: &str| {
+        let mut command = bench.command(HotSpot, "Visits");
+        command.arg(&pool).arg(what).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let (receiver, sender) = (start("receive"), start("send"));
+    assert_eq!(output_of(&sender.wait_with_output().unwrap(), "send"), "");
+    let said = output_of(&receiver.wait_with_output().unwrap(), "receive");
+    assert_eq!(said, "a page for ada: User[name=Ada, visits=1]\n");
+}
+
+#[test]
+fn the_comparison_with_other_servers_works() {
+    let bench = Bench::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/CacheBench.java");
+    bench.compile(&[source], &bench.folder.join("programs"), Some(&bench.folder.join("module")));
+    // Its clients get the class path alone: the library lies beside the classes.
+    let library = "libfarheap_pool.so";
+    let inner = bench.folder.join("module/farheap/pool").join(library);
+    fs::copy(env::current_exe().unwrap().with_file_name(library), inner).unwrap();
+    let mut command = bench.bare_command(HotSpot, &bench.folder.join("module"));
+    // Servers are not found.
+    let output = command.args(["CacheBench", "0.1"]).env("PATH", "/nowhere").output().unwrap();
+    let said = output_of(&output, "CacheBench");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 7, "{said}");
+    assert!(lines[1..5].iter().all(|line| line.starts_with("farheap.pool")), "{said}");
+    assert!(lines[5..].iter().all(|line| line.contains("not installed")), "{said}");
 }
 
 /// A process that is killed when it is dropped, whose lines are collected meanwhile.
