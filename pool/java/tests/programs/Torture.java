@@ -46,6 +46,11 @@ public class Torture {
         return pool.map("slots", MapOptions.store(SLOTS));
     }
 
+    /** A map that is always full. */
+    private static SharedMap cache(SharedPool pool) {
+        return pool.map("cache", MapOptions.cache(SLOTS, 1 << 20));
+    }
+
     /** How much the pool has room for. */
     private static int fill(SharedPool pool) {
         SharedMap map = pool.map("fill", MapOptions.store(10_000));
@@ -91,11 +96,15 @@ public class Torture {
     /** Stores, sends and receives until it is killed. */
     private static void victim(SharedPool pool, int round) throws Exception {
         SharedMap map = slots(pool);
+        SharedMap cache = cache(pool);
         start(() -> {
             for (int i = 0; ; i++) {
                 int slot = new Random(i).nextInt(SLOTS);
-                map.put(key(slot), value(round, i));
+                byte[] value = value(round, i);
+                map.put(key(slot), value);
                 say("p " + slot + " " + round + " " + i);
+                cache.put(key(slot), value);
+                cache.remove(key(SLOTS - 1 - slot));
             }
         });
         start(() -> {
@@ -123,6 +132,7 @@ public class Torture {
     /** Works until its input ends, and says what its longest operation took. */
     private static void survive(SharedPool pool) throws Exception {
         SharedMap map = slots(pool);
+        SharedMap cache = cache(pool);
         AtomicBoolean isOver = new AtomicBoolean();
         long[] longest = new long[1];
         long[] operations = new long[1];
@@ -131,7 +141,7 @@ public class Torture {
             byte[] own = {1};
             while (!isOver.get()) {
                 long start = System.nanoTime();
-                byte[] found = map.get(key(random.nextInt(SLOTS)));
+                byte[] found = (random.nextBoolean() ? map : cache).get(key(random.nextInt(SLOTS)));
                 map.put(own, ByteBuffer.allocate(8).putLong(operations[0]).array());
                 byte[] back = map.get(own);
                 longest[0] = Math.max(longest[0], System.nanoTime() - start);
@@ -194,10 +204,19 @@ public class Torture {
             check(isLater, "lost: " + line + ", found " + numbers[0] + " " + numbers[1]);
             checked++;
         }
-        map.forEach((key, value, version) -> numbers(value));
-        map.clear();
-        MapStatistics left = map.statistics();
-        check(left.entries() == 0 && left.bytes() == 0, left);
+        MapStatistics full = cache(pool).statistics();
+        check(full.bytes() < full.capacity() + 100_000, full);
+        for (SharedMap each : new SharedMap[] {map, cache(pool)}) {
+            long[] count = new long[1];
+            each.forEach((key, value, version) -> {
+                numbers(value);
+                count[0]++;
+            });
+            check(each.size() == count[0], each.statistics());
+            each.clear();
+            MapStatistics left = each.statistics();
+            check(left.entries() == 0 && left.bytes() == 0, left);
+        }
         try (ChannelReceiver in = pool.channel("down").receiver(LONG);
                 ChannelReceiver up = pool.channel("up").receiver(LONG)) {
             while (in.pollBytes() != null || up.pollBytes() != null) {
@@ -205,7 +224,7 @@ public class Torture {
             }
             check(in.sent() == in.received() && up.sent() == up.received(), "messages are left");
         }
-        check(pool.destroyMap("slots"), "the map is gone");
+        check(pool.destroyMap("slots") && pool.destroyMap("cache"), "the maps are gone");
         check(pool.statistics().hugeUsed() == 0, pool.statistics());
         say("verified " + checked);
     }
