@@ -190,6 +190,8 @@ public class Torture {
 
     /** Compares the values with what was acknowledged, empties the pool, and says what is left. */
     private static void verify(SharedPool pool) throws IOException, InterruptedException {
+        // Sizes are exact when the last victim was recovered, which takes some tenths of a second.
+        Thread.sleep(1_000);
         SharedMap map = slots(pool);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         int checked = 0;
