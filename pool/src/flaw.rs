@@ -57,6 +57,8 @@ pub(crate) enum Flaw {
     NoRootClear,
     /// What was in a shared cell is listed in front of what is listed now, however often that is repeated.
     RelativeList,
+    /// A spare object is taken without a step.
+    NoTakeStep,
     /// Objects for shared cells are made as private ones.
     PrivateEntry,
 }

@@ -161,6 +161,14 @@ impl<'a> Arena<'a> {
         class.block_at(within).map(|_| class.bytes)
     }
 
+    /// The class of the blocks around an offset.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn class_of(&self, offset: u64) -> Option<usize> {
+        let class = self.remotes.get(self.split(offset).0)?.class.load(Ordering::Acquire);
+        (class as usize).checked_sub(1)
+    }
+
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape { slab_shift: self.slab_shift, classes: self.classes }

@@ -134,6 +134,13 @@ impl<'h> Blocks<'h> {
         self.heap.arenas()[SMALL_KIND].memory.word(offset)
     }
 
+    /// The class of the small block at this offset. `None`: the slab there has none.
+    #[inline]
+    pub(crate) fn class_of(&self, offset: u64) -> Option<usize> {
+        let arena = &self.heap.arenas()[SMALL_KIND];
+        arena.has(offset).then(|| arena.class_of(offset)).flatten()
+    }
+
     /// All words in the data of the pool, and the offset of the first one.
     #[inline(always)]
     pub(crate) fn words(&self) -> (&'h [AtomicU64], u64) {

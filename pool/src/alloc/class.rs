@@ -70,7 +70,7 @@ impl Class {
 
 /// The smallest class of `SMALL` that has this many bytes. `None`: there is none.
 #[inline(always)]
-pub(super) fn small_class(bytes: u64) -> Option<usize> {
+pub(crate) fn small_class(bytes: u64) -> Option<usize> {
     SMALL_CLASSES.get(bytes.div_ceil(8) as usize).map(|class| usize::from(*class))
 }
 
@@ -94,6 +94,7 @@ pub(super) fn stepped_class(bytes: u64) -> usize {
 }
 
 /// Which kind of block is handed out for this many bytes, from 0 on, and how many bytes it has.
+#[inline(always)]
 pub(crate) fn size_of_block(bytes: u64) -> (usize, u64) {
     match small_class(bytes) {
         Some(class) => (0, SMALL[class].bytes),

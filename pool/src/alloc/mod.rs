@@ -65,7 +65,7 @@ mod heap;
 #[cfg(not(loom))]
 pub(crate) use blocks::Blocks;
 #[cfg(not(loom))]
-pub(crate) use class::size_of_block;
+pub(crate) use class::{size_of_block, small_class};
 #[cfg(not(loom))]
 pub use heap::{Allocator, Fresh, Heap, HugeUse};
 

@@ -118,8 +118,8 @@ impl<'c> Map<'c> {
         Ok(Map { client, table, words, tally, room, reference, seed, capacity, evicts })
     }
 
-    /// Removes all entries, and the name: clients that have the map get errors ([`PoolError::Closed`]) from then on. Its
-    /// memory is freed with the last of them. False: there is no map of this name. If the caller dies, another one
+    /// Removes all entries, and the name: clients that have the map get errors ([`PoolError::Closed`]) from then on.
+    /// Its memory is freed with the last of them. False: there is no map of this name. If the caller dies, another one
     /// may continue by the same call. It takes time in proportion to the table and the entries.
     pub fn destroy(client: &RefClient<'_>, name: &[u8]) -> Result<bool, PoolError> {
         let Some(map) = Map::open(client, name)? else { return Ok(false) };
@@ -438,7 +438,7 @@ impl<'c> Map<'c> {
     }
 
     /// A new entry, for which there is room.
-    #[inline]
+    #[inline(always)]
     fn make(&self, key: &[u8], value: usize, until: u64) -> Result<New<'c>, PoolError> {
         self.reserve(key.len(), value)?;
         match New::make((self.client, self.words), key, value, until) {

@@ -63,6 +63,7 @@ const KIND: u64 = 0b1010;
 const USED: u64 = 1 << 63;
 
 impl Lengths {
+    #[inline(always)]
     fn new(key: usize, value: usize) -> Option<Lengths> {
         let is_possible = key < 1 << KEY_BITS && (value as u64) < 1 << VALUE_BITS;
         is_possible.then_some(Lengths(KIND << 58 | (key as u64) << VALUE_BITS | value as u64))
@@ -265,6 +266,7 @@ impl<'r, 'c> Entry<'r, 'c> {
     }
 
     /// Bytes of its block.
+    #[inline(always)]
     pub(super) fn block_bytes(&self) -> u64 {
         crate::alloc::size_of_block(Ref::DATA_AT + 8 * self.words.len() as u64).1
     }
@@ -382,12 +384,13 @@ pub(super) struct New<'c> {
 }
 
 /// Bytes of the data of an entry. `None`: it cannot be so long.
+#[inline(always)]
 pub(super) fn data_bytes(key: usize, value: usize) -> Option<u64> {
     Lengths::new(key, value).map(|lengths| 8 * lengths.words() as u64)
 }
 
 impl<'c> New<'c> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn make(
         (client, words): (&'c RefClient<'c>, Words<'c>),
         key: &[u8],
@@ -413,7 +416,7 @@ impl<'c> New<'c> {
 }
 
 /// Writes bytes, and nothing beside them.
-#[inline]
+#[inline(always)]
 fn write(words: &[AtomicU64], at: usize, bytes: &[u8]) {
     let mut word = at / 8;
     let mut rest = bytes;

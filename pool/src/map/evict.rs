@@ -1,8 +1,8 @@
 //! Room for new entries: what was not used for long is removed.
 //!
 //! A hand goes round the buckets (CLOCK). An entry that was looked up since the hand was there stays, and is marked as
-//! not used; another one is removed. So a look-up writes at most one bit, and only if it is not set. New entries are not
-//! marked: those that are never looked up leave first.
+//! not used; another one is removed. So a look-up writes at most one bit, and only if it is not set. New entries are
+//! not marked: those that are never looked up leave first.
 //!
 //! How much there is, is the sum of what all clients have added and removed. It is looked at after some bytes only, so
 //! the map may have a little more than its capacity: a sixty-fourth.
@@ -23,7 +23,7 @@ const BATCH: [u64; 2] = [4 << 10, 64 << 10];
 
 impl Map<'_> {
     /// Makes sure that an entry may be added: others are removed, perhaps.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reserve(&self, key: usize, value: usize) -> Result<(), PoolError> {
         let data = data_bytes(key, value).ok_or_else(|| no_memory(value))?;
         let bytes = size_of_block(Ref::DATA_AT + data).1;

@@ -52,6 +52,20 @@ pub(crate) fn audit_with(
             cells.extend(roots_of(page));
             page = cell(page);
         }
+        // A spare object has the one reference of its list.
+        for list in &holding.spares {
+            let (mut spare, mut count) = (own(list) & ((1 << 48) - 1), own(list) >> 48);
+            while spare != 0 && count > 0 {
+                found.push(spare);
+                spare = own(&memory.header(spare).unwrap().next);
+                count -= 1;
+            }
+            if spare != 0 || count != 0 {
+                return Err(format!(
+                    "a list of spare objects of client {id} ends too early or late"
+                ));
+            }
+        }
         let next = |kept: u64| own(&memory.header(kept).unwrap().next);
         let mut rest = [&holding.kept, &holding.unlinked, &holding.aged].map(own).to_vec();
         while let Some(kept) = rest.pop() {

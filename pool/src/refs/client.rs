@@ -116,9 +116,10 @@ impl<'a> Refs<'a> {
 
     pub(crate) fn client(&'a self, client: Client<'a>) -> Result<RefClient<'a>, PoolError> {
         let allocator = self.heap.allocator(client)?;
-        let holder = self.holder(allocator.id());
+        let mut holder = self.holder(allocator.id());
         // The last holder could not free what others looked at, or was recovered without the layer.
         holder.reclaim()?;
+        holder.memory.keeps = true;
         Ok(RefClient {
             holder,
             persistent_at: self.persistent_at,
@@ -148,7 +149,7 @@ impl<'a> Refs<'a> {
     }
 
     pub(super) fn holder(&'a self, id: u16) -> Holder<'a, HeapMemory<'a>> {
-        Holder::new(self.table, HeapMemory { blocks: self.heap.blocks(id) }, id)
+        Holder::new(self.table, HeapMemory { blocks: self.heap.blocks(id), keeps: false }, id)
     }
 
     #[cfg(test)]
@@ -221,8 +222,11 @@ impl<'a> RefClient<'a> {
             }
         };
         let mut made = memory.blocks.alloc_into(root, all, init);
-        if made.is_err() && self.holder.has_kept() {
-            made = self.revisit().and_then(|()| memory.blocks.alloc_into(root, all, init));
+        if made.is_err() && (self.holder.has_kept() || self.holder.has_spares()) {
+            made = self
+                .revisit()
+                .and_then(|()| self.holder.free_spares())
+                .and_then(|()| memory.blocks.alloc_into(root, all, init));
         }
         match made {
             Ok(object) => Ok(Ref::new(self, root, object)),
@@ -283,7 +287,8 @@ impl<'a> RefClient<'a> {
     /// some releases.
     pub fn reclaim(&self) -> Result<(), PoolError> {
         self.settled()?;
-        self.revisit()
+        self.revisit()?;
+        self.holder.free_spares()
     }
 
     /// Recovers the clients that are dead now: all that they hold is released (section 3.2). Others do not wait for it,

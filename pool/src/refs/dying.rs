@@ -204,6 +204,9 @@ impl<M: Memory> Holder<'_, M> {
                 self.release(cell, other)?;
             }
         }
+        if count.is_unlinked() && count.embedded() == 0 && self.spare(object)? {
+            return Ok(());
+        }
         self.memory.free_from(at + CURRENT_AT)
     }
 

@@ -1,7 +1,7 @@
 //! A client in the protocol of counts: attach, release, change, move.
 
 use super::header::{Count, Header, is_private};
-use super::holding::{Holding, IDLE, MOVE, RELEASE};
+use super::holding::{Holding, IDLE, MOVE, RELEASE, TAKE};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::detect::{Change, Detector, Marked, Word};
@@ -19,6 +19,8 @@ pub(super) trait Memory {
     fn cell(&self, at: u64) -> Result<&AtomicU64, PoolError>;
     /// Where the n-th embedded reference of an object is.
     fn embedded(&self, object: u64, n: u64) -> u64;
+    /// The small class of the block of an object, if the client keeps spare objects.
+    fn class_of(&self, object: u64) -> Option<usize>;
     /// Frees the block that the cell names, and clears the cell: both or neither if the client dies.
     fn free_from(&self, cell: u64) -> Result<(), PoolError>;
 }
@@ -238,10 +240,12 @@ impl<'a, M: Memory> Holder<'a, M> {
 
     /// Finishes the open step. May be repeated. The client's change is finished before.
     pub(super) fn settle(&self) -> Result<(), PoolError> {
+        self.settle_spare();
         match own(&self.holding.step) {
             IDLE => Ok(()),
             RELEASE => self.finish_release(),
             MOVE => self.finish_move(),
+            TAKE => self.finish_take(),
             other => Err(self.damaged("the step", other)),
         }
     }
@@ -316,7 +320,7 @@ impl<'a, M: Memory> Holder<'a, M> {
         }
     }
 
-    fn close(&self) {
+    pub(super) fn close(&self) {
         put(&self.holding.step, IDLE);
         crash_point!("refs.closed");
     }

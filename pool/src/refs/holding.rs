@@ -2,7 +2,8 @@
 
 use crate::sync::{AtomicU64, own};
 
-/// One client's part of the layer. Only the client writes, and its recoverer after it; the last line is read by all:
+/// One client's part of the layer. Only the client writes, and its recoverer after it; the line of `lower` is read by
+/// all:
 ///
 /// ```text
 ///   0        8       16       24      32      40      48       56       64
@@ -17,15 +18,20 @@ use crate::sync::{AtomicU64, own};
 ///   +----------+------+---------+-------------+-------+-------+----------+
 ///   | roots          | olds                   | rest  | tally | counts   |
 ///   +----------------+------------------------+-------+-------+----------+
+///   | spares, one list for each small class of blocks                    |
+///   +--------------------------------------------------------------------+
 /// ```
 ///
-/// `step` is the client's redo log: what it does ([`RELEASE`], [`MOVE`]), with its operands behind it. `dying` and
-/// `kept` are lists of objects without a reference, `current` is the one that is being freed. `pages` is the list of
-/// pages that have the client's roots, and `next` its rest while a page is freed. `lower` and `upper` are the eras of
-/// the clock between which the client looks at objects that it does not count; `lower` is 0 while it does not. The last
-/// line is what belongs to a change of a shared cell ([`Swap`](super::shared::Swap)). `unlinked` and `aged` are lists of
-/// objects that shared cells had; the latter ones were unlinked in the era `retired` at the latest. `serial` numbers
-/// what the holders of the identity make for shared cells.
+/// `step` is the client's redo log: what it does ([`RELEASE`], [`MOVE`], [`TAKE`]), with its operands behind it.
+/// `dying` and `kept` are lists of objects without a reference, `current` is the one that is being freed. `pages` is
+/// the list of pages that have the client's roots, and `next` its rest while a page is freed. `lower` and `upper` are
+/// the eras of the clock between which the client looks at objects that it does not count; `lower` is 0 while it does
+/// not.
+///
+/// `unlinked` and `aged` are lists of objects that shared cells had; the latter ones were unlinked in the era `retired`
+/// at the latest. What belongs to a change of a shared cell begins with `roots` ([`Swap`](super::shared::Swap)).
+/// `spares` are objects that the client uses again. `serial` numbers what the holders of the identity make for shared
+/// cells.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct Holding {
@@ -55,6 +61,7 @@ pub(crate) struct Holding {
     pub rest: AtomicU64,
     pub tally: AtomicU64,
     pub counts: [AtomicU64; 2],
+    pub spares: [AtomicU64; SPARES],
 }
 
 impl Holding {
@@ -65,8 +72,14 @@ impl Holding {
     }
 }
 
+/// Small classes of blocks.
+#[cfg(not(loom))]
+pub(super) const SPARES: usize = 24;
+#[cfg(loom)]
+pub(super) const SPARES: usize = 8;
+
 /// Bytes of a holding.
-pub(super) const HOLDING_BYTES: u64 = 320;
+pub(super) const HOLDING_BYTES: u64 = 320 + 8 * SPARES as u64;
 
 /// Where `current` and `pages` are in it: cells of the heap.
 pub(super) const CURRENT_AT: u64 = 80;
@@ -89,6 +102,8 @@ unsafe impl crate::segment::Shared for Holding {}
 pub(super) const IDLE: u64 = 0;
 /// It releases the reference to `object` in the cell `from`, if that is not 0.
 pub(super) const RELEASE: u64 = 1;
+/// It moves the spare `object` of the class `place` into the root `to`.
+pub(super) const TAKE: u64 = 3;
 /// It moves the reference to `object` from a cell to another one, and then writes `value` into `place`, if that is not
 /// 0.
 pub(super) const MOVE: u64 = 2;

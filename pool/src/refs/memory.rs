@@ -12,6 +12,8 @@ use crate::sync::AtomicU64;
 #[derive(Clone, Copy)]
 pub(super) struct HeapMemory<'a> {
     pub blocks: Blocks<'a>,
+    /// Whether spare objects are kept: by clients, not by those that recover them.
+    pub keeps: bool,
 }
 
 impl Memory for HeapMemory<'_> {
@@ -36,6 +38,11 @@ impl Memory for HeapMemory<'_> {
     #[inline(always)]
     fn embedded(&self, object: u64, n: u64) -> u64 {
         object + HEADER_BYTES + 8 * n
+    }
+
+    #[inline(always)]
+    fn class_of(&self, object: u64) -> Option<usize> {
+        self.keeps.then(|| self.blocks.class_of(object)).flatten()
     }
 
     #[inline(always)]

@@ -48,6 +48,7 @@ mod header;
 mod holder;
 mod holding;
 mod shared;
+mod spare;
 
 #[cfg(not(loom))]
 mod channel;

@@ -217,6 +217,10 @@ impl Memory for &World {
         embedded((object - OBJECTS_AT) as usize / 64)
     }
 
+    fn class_of(&self, _: u64) -> Option<usize> {
+        None
+    }
+
     fn free_from(&self, cell: u64) -> Result<(), PoolError> {
         let cell = World::cell(self, cell)?;
         let n = (own(cell) - OBJECTS_AT) as usize / 64;

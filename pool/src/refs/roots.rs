@@ -98,7 +98,8 @@ impl Holder<'_, HeapMemory<'_>> {
         // What it looked at itself may be freed.
         self.unlist_reader();
         self.release_all()?;
-        self.revisit().map(|_| ())
+        self.revisit()?;
+        self.free_spares()
     }
 
     fn pages_at(&self) -> u64 {

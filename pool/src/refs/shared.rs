@@ -1,13 +1,15 @@
 //! Shared cells: references that any client may change.
 //!
-//! A shared cell is a word of `detect` whose value says which objects it refers to, in a way that its user knows. It has
-//! one of the references that each of them counts. A client makes the new objects, which its roots have; then it
-//! changes the cell; then the roots are cleared, and what the cell had is put into the client's list of unlinked objects:
-//! all by one change, whose other parts are absolute values in the client's holding. So recovery writes them once more.
+//! A shared cell is a word of `detect` whose value says which objects it refers to, in a way that its user knows. It
+//! has one of the references that each of them counts. A client makes the new objects, which its roots have; then it
+//! changes the cell; then the roots are cleared, and what the cell had is put into the client's list of unlinked
+//! objects: all by one change, whose other parts are absolute values in the client's holding. So recovery writes them
+//! once more.
 //!
 //! What was taken out of a cell is not released at once. Readers may look at it, and count it. When none does any more,
-//! and its count was never changed, nobody else can know it: then it is freed without an atomic instruction. Objects age
-//! together: those that a reader may look at are in a second list, with one era, until the client looks at them again.
+//! and its count was never changed, nobody else can know it: then it is freed without an atomic instruction. Objects
+//! age together: those that a reader may look at are in a second list, with one era, until the client looks at them
+//! again.
 
 use super::holder::{Holder, Memory, OF_REFS, Then};
 use crate::PoolError;
@@ -40,13 +42,10 @@ impl<M: Memory> Holder<'_, M> {
         swap: &Swap,
     ) -> Result<Result<(), Marked>, PoolError> {
         let holding = self.holding;
-        for (words, values) in [
-            (&holding.roots, swap.roots),
-            (&holding.olds, swap.olds),
-            (&holding.counts, swap.counts),
-        ] {
-            put(&words[0], values[0]);
-            put(&words[1], values[1]);
+        for n in 0..2 {
+            put(&holding.roots[n], swap.roots[n]);
+            put(&holding.olds[n], swap.olds[n]);
+            put(&holding.counts[n], swap.counts[n]);
         }
         put(&holding.rest, own(&holding.unlinked));
         put(&holding.tally, swap.tally);
@@ -104,16 +103,20 @@ impl<M: Memory> Holder<'_, M> {
 #[cfg(not(loom))]
 mod in_pool {
     use super::super::client::RefClient;
-    use super::super::header::Count;
+    use super::super::header::{Count, HEADER_BYTES};
     use super::super::reference::Ref;
     use super::Swap;
     use crate::PoolError;
+    use crate::alloc::small_class;
     use crate::detect::Marked;
     use crate::flaw::flawed;
     use crate::sync::{own, put};
 
     /// Bytes of unlinked blocks that count as one.
     const WEIGHT: u64 = 4096;
+
+    /// Tests look at unlinked objects often.
+    const FEWEST: u64 = if cfg!(test) { 8 } else { 1 };
 
     /// How many unlinked objects the client remembers, about.
     const RECENT: usize = 256;
@@ -124,6 +127,16 @@ mod in_pool {
         pub(crate) fn alloc_open(&self, bytes: u64, embedded: u32) -> Result<Ref<'_>, PoolError> {
             if flawed!(self.holder().table, PrivateEntry) {
                 return self.alloc(bytes, embedded);
+            }
+            if embedded == 0
+                && let Some(class) = small_class((bytes + HEADER_BYTES).next_multiple_of(16))
+            {
+                self.settled()?;
+                let (root, birth) = (self.take_root()?, self.holder().era()?);
+                if let Some(object) = self.holder().take_spare(class, root, birth)? {
+                    return Ok(Ref::new(self, root, object));
+                }
+                self.give_root(root);
             }
             self.alloc_of(bytes, embedded, |embedded, _| Count::open(embedded))
         }
@@ -140,14 +153,18 @@ mod in_pool {
             (tally, counts): (u64, [u64; 2]),
         ) -> Result<Result<(), Marked>, PoolError> {
             self.settled()?;
-            let roots = new.each_ref().map(|new| new.as_ref().map_or(0, Ref::root));
+            let root = |new: &Option<Ref>| if let Some(new) = new { new.root() } else { 0 };
+            let roots = [root(&new[0]), root(&new[1])];
             let swapped =
                 self.holder().swap(at, seen, value, &Swap { roots, olds, tally, counts })?;
             if swapped.is_ok() {
                 let mut recent = self.recent.borrow_mut();
-                if recent[0].len() < RECENT {
-                    recent[0].extend(olds.iter().filter(|old| **old != 0));
+                for old in olds {
+                    if old != 0 && recent[0].len() < RECENT {
+                        recent[0].push(old);
+                    }
                 }
+                drop(recent);
                 for new in new {
                     if let Some(new) = new.take() {
                         self.give_root(new.into_root().0);
@@ -160,7 +177,7 @@ mod in_pool {
         /// Objects of this many bytes were taken out of shared cells: some may be freed now.
         #[inline]
         pub(crate) fn unlinked(&self, bytes: u64) -> Result<(), PoolError> {
-            self.count_kept(1 + bytes / WEIGHT)
+            self.count_kept(FEWEST + bytes / WEIGHT)
         }
 
         /// A number that no client of the pool gets again.
