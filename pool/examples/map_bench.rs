@@ -7,7 +7,8 @@
 //! Keys have 8 bytes. An operation is a look-up that copies the value, a put, or a removal.
 //!
 //! * `1:9`: a put for each nine look-ups, values of 64 bytes, all keys equally often.
-//! * `single`: the same, and each look-up announces itself as a reader; in the other rows a reader is kept for 64
+//! * `0:1`, `1:0`: look-ups only, puts only.
+//! * `single`: as `1:9`, and each look-up announces itself as a reader; in the other rows a reader is kept for 64
 //!   operations.
 //! * `A` to `D`: the loads of YCSB, values of 100 bytes, keys by Zipf's law (0.99): half of the operations are puts; a
 //!   twentieth is; none is; a twentieth puts a new key, and look-ups prefer the last ones.
@@ -15,10 +16,10 @@
 //! * `cache`: as `A`, with room for a quarter of the keys: each look-up that finds nothing is followed by a put.
 //!
 //! The peer is a `HashMap` of the standard library in 64 parts, each with a lock, in the threads of one process. It
-//! evicts nothing: it has no row for `cache`. Time is CPU time, so that other programs count less; latencies are those of
-//! each 31st operation by the clock on the wall. PSS is that of all processes together, in MB. Each figure is that of
-//! the best of three runs. With a name, only the loads that begin with it are measured; with `pool` behind it, without
-//! the peer.
+//! evicts nothing: it has no row for `cache`. Time is CPU time, so that other programs count less; latencies are those
+//! of each 31st operation by the clock on the wall. PSS is that of all processes together, in MB. Each figure is that
+//! of the best of three runs. With a name, only the loads that begin with it are measured; with `pool` behind it,
+//! without the peer.
 
 use pool::{Backing, Heap, Map, MapOptions, Pool, RefClient, Refs};
 use std::collections::HashMap;
@@ -65,7 +66,9 @@ const fn load(name: &'static str, keys: u64, value: usize, puts: u64, keys_are: 
     Load { name, keys, value, puts, removals: 0, keys_are, room: 0, keeps_reader: true }
 }
 
-static LOADS: [Load; 9] = [
+static LOADS: [Load; 11] = [
+    load("0:1, 10,000 keys", 10_000, 64, 0, Keys::Uniform),
+    load("1:0, 10,000 keys", 10_000, 64, 1000, Keys::Uniform),
     load("1:9, 10,000 keys", 10_000, 64, 100, Keys::Uniform),
     load("1:9, 1,000,000 keys", 1_000_000, 64, 100, Keys::Uniform),
     Load { keeps_reader: false, ..load("single, 10,000 keys", 10_000, 64, 100, Keys::Uniform) },
