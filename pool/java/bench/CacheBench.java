@@ -1,3 +1,4 @@
+import com.sun.management.OperatingSystemMXBean;
 import farheap.pool.MapOptions;
 import farheap.pool.SharedMap;
 import farheap.pool.SharedPool;
@@ -7,6 +8,7 @@ import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -16,6 +18,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -33,6 +36,9 @@ import java.util.concurrent.TimeUnit;
  * of 16 bytes, the others write it. All keys have a value when the measurement begins. A row is one server, one size of
  * values, and one or two clients at a time. The clients of memcached and Redis write and read the protocol in a direct
  * buffer over a SocketChannel with TCP_NODELAY, and do no more than look for the value's length and end.
+ *
+ * <p>CPU is the time that the clients and the server spend for an operation, with that of the kernel on their behalf.
+ * It depends less than the others on what else the machine does.
  *
  * <p>A server that is not installed is left out, and that is said. JAVA is the JVM of the clients, this one if it is
  * not named.
@@ -52,7 +58,8 @@ public class CacheBench {
         String java = args.length > 1 ? args[1] : ProcessHandle.current().info().command().orElse("java");
         Path shared = Path.of("/dev/shm");
         Path folder = Files.createTempDirectory(Files.isDirectory(shared) ? shared : Path.of("/tmp"), "cache-bench");
-        System.out.printf("%-12s %6s %8s %12s %9s %9s%n", "", "bytes", "clients", "operations/s", "p50 us", "p99 us");
+        String head = "%-12s %6s %8s %12s %9s %9s %9s%n";
+        System.out.printf(head, "", "bytes", "clients", "operations/s", "p50 us", "p99 us", "CPU us");
         try {
             for (String name : List.of("farheap.pool", "memcached", "redis")) {
                 measure(name, folder, java, seconds);
@@ -81,13 +88,13 @@ public class CacheBench {
                     }
                 }
                 for (int clients : CLIENTS) {
-                    row(name, server.address, java, size, clients, seconds);
+                    row(name, server, java, size, clients, seconds);
                 }
             }
         }
     }
 
-    private static void row(String name, String address, String java, int size, int clients, double seconds)
+    private static void row(String name, Server server, String java, int size, int clients, double seconds)
             throws Exception {
         List<Process> processes = new ArrayList<>();
         try {
@@ -99,7 +106,8 @@ public class CacheBench {
                 }
                 command.addAll(List.of("-Xmx256m", "-cp", System.getProperty("java.class.path"), "CacheBench"));
                 String nanos = Long.toString((long) (seconds * 1e9));
-                command.addAll(List.of("client", name, address, Integer.toString(size), nanos, Integer.toString(i)));
+                String own = Integer.toString(i);
+                command.addAll(List.of("client", name, server.address, Integer.toString(size), nanos, own));
                 Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
                 processes.add(process);
                 var output = new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8);
@@ -108,6 +116,7 @@ public class CacheBench {
             for (BufferedReader output : outputs) {
                 expect(output.readLine(), "warm");
             }
+            long cpu = -server.cpuNanos();
             for (Process process : processes) {
                 process.getOutputStream().write('\n');
                 process.getOutputStream().flush();
@@ -116,11 +125,14 @@ public class CacheBench {
             double rate = 0;
             for (BufferedReader output : outputs) {
                 rate += Double.parseDouble(output.readLine());
+                cpu += Long.parseLong(output.readLine());
                 all.add(output.readLine());
             }
+            cpu += server.cpuNanos();
+            double[] micros = {all.percentile(50) / 1e3, all.percentile(99) / 1e3, cpu / 1e3 / all.total()};
             System.out.printf(
-                    "%-12s %6d %8d %,12.0f %9.2f %9.2f%n",
-                    name, size, clients, rate, all.percentile(50) / 1e3, all.percentile(99) / 1e3);
+                    "%-12s %6d %8d %,12.0f %9.2f %9.2f %9.2f%n",
+                    name, size, clients, rate, micros[0], micros[1], micros[2]);
         } finally {
             processes.forEach(Process::destroyForcibly);
         }
@@ -144,10 +156,17 @@ public class CacheBench {
             System.in.read();
             Histogram histogram = new Histogram();
             long start = System.nanoTime();
+            long cpu = ownCpuNanos();
             long count = work(cache, random, keys, value, nanos, histogram);
             System.out.println(count * 1e9 / (System.nanoTime() - start));
+            System.out.println(ownCpuNanos() - cpu);
             System.out.println(histogram.text());
         }
+    }
+
+    private static long ownCpuNanos() {
+        var bean = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        return bean.getProcessCpuTime();
     }
 
     private static long work(
@@ -199,8 +218,12 @@ public class CacheBench {
             return (16L + place % 16) << shift;
         }
 
+        long total() {
+            return Arrays.stream(counts).sum();
+        }
+
         double percentile(double percent) {
-            double rest = Arrays.stream(counts).sum() * percent / 100;
+            double rest = total() * percent / 100;
             for (int place = 0; place < counts.length; place++) {
                 rest -= counts[place];
                 if (rest <= 0) {
@@ -284,6 +307,11 @@ public class CacheBench {
                     Thread.sleep(10);
                 }
             }
+        }
+
+        /** What its process has spent. A pool has none. */
+        long cpuNanos() {
+            return process == null ? 0 : process.info().totalCpuDuration().map(Duration::toNanos).orElse(0L);
         }
 
         /** As a server that root starts must be another one's. */

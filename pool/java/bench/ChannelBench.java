@@ -45,9 +45,9 @@ public class ChannelBench {
 
     private static void measure(SharedPool pool, Path file, String what, long nanos) throws Exception {
         String java = ProcessHandle.current().info().command().orElse("java");
+        String classes = System.getProperty("java.class.path");
         Process peer =
-                new ProcessBuilder(
-                                java, "-cp", System.getProperty("java.class.path"), "ChannelBench", file.toString(), what)
+                new ProcessBuilder(java, "-cp", classes, "ChannelBench", file.toString(), what)
                         .redirectError(ProcessBuilder.Redirect.INHERIT)
                         .start();
         try (ChannelSender out = pool.channel("to").sender();
