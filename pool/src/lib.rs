@@ -3,8 +3,8 @@
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
 //! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together,
 //! `alloc` hands out blocks of its data, a `ring` passes words from one client to another, `refs` counts references
-//! to objects; a `manager` recovers the dead in all of them. The crate knows bytes and processes of one machine, no
-//! messages and no types.
+//! to objects, and a `map` finds values by keys; a `manager` recovers the dead in all of them. The crate knows bytes
+//! and processes of one machine, no messages and no types.
 //!
 //! ```text
 //!   0         4096
