@@ -87,12 +87,12 @@ impl<M: Memory> Holder<'_, M> {
             kept += self.drain_of(Some(own(&holding.retired)))?;
         }
         if own(&holding.unlinked) != 0 {
-            if self.latest_look(era) < era {
+            if self.latest_look(era) == 0 {
                 self.check_end(&holding.unlinked)?;
                 self.take_list(&holding.unlinked);
                 kept += self.drain_of(Some(era))?;
             }
-            // Somebody looks now: most of them would stay.
+            // If others look now, most of them would stay.
             put(&holding.retired, era);
             crash_point!("shared.retiring");
             put(&holding.aged, own(&holding.unlinked));
