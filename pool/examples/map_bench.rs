@@ -421,6 +421,9 @@ fn run(pool: &Pool, load: &Load, role: u64) {
         let value = vec![7; load.value];
         (0..load.keys).for_each(|key| Store::put(&map, &key.to_le_bytes(), &value));
     }
+    // Each process maps the pages of the pool by itself, when it first comes to them.
+    let mut into = vec![0; load.value];
+    (0..load.keys).for_each(|key| _ = black_box(map.look(&key.to_le_bytes(), &mut into)));
     let choices = choices(load, role);
     words.ready.fetch_add(1, Ordering::AcqRel);
     while words.go.load(Ordering::Acquire) == 0 {
