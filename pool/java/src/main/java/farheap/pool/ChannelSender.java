@@ -131,7 +131,8 @@ public final class ChannelSender extends ChannelEnd {
     /**
      * Gives a buffer in the pool, to be written and sent without a copy. Its contents are undefined. It takes whole
      * pages, and system calls of 10 to 20 us: it is meant for messages that are read from a file or written piece by
-     * piece, and would need a buffer of their own. What is in an array already is sent faster by {@link #offer(byte[])}.
+     * piece, and would need a buffer of their own. What is in an array already is sent faster by
+     * {@link #offer(byte[])}.
      *
      * @param bytes its size
      * @return the buffer
