@@ -1,28 +1,49 @@
 //! Maps of a pool, as this process has them.
 //!
-//! Each client has a map by itself, so each stripe opens it once. The Java object of a map has its name and a number,
-//! which is the place of the map in the stripes.
+//! Each client has a map by itself, so each stripe opens it once. What they and the Java object of a map have in common
+//! is its [`Table`].
+//!
+//! A table is freed with its last reference, so each stripe that has opened it drops its own soon after the map was
+//! destroyed, or when Java has no object of it any more: when the stripe is next used, or at once if no thread uses it.
 
-use crate::core::Joined;
 use crate::failure::Failure;
 use crate::message::Message;
 use crate::shared::{Shared, Used};
-use pool::{Map, MapOptions, PoolError};
+use pool::{Map, MapOptions, PoolError, RefClient};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A map that a Java object has. Any thread may use it.
 pub struct SharedMap {
     shared: Arc<Shared>,
-    name: Vec<u8>,
-    number: usize,
-    /// Somebody has destroyed it. Another one of its name is not this one.
+    table: Arc<Table>,
+}
+
+/// The table of a map that this process has opened.
+pub struct Table {
+    pub name: Vec<u8>,
+    /// Where it is in the pool. The stripe that has opened it first keeps it until `is_gone`, so until then no other
+    /// table is there.
+    pub at: u64,
+    /// Somebody has destroyed it, or Java does not have it any more.
     is_gone: AtomicBool,
 }
 
-/// The maps that one client has open, by number. Dropped before the client.
+/// The maps that one client has open, by the addresses of their [`Table`]s. Dropped before the client.
 #[derive(Default)]
-pub struct Maps(Vec<Option<Map<'static>>>);
+pub struct Maps(BTreeMap<usize, (Arc<Table>, Map<'static>)>);
+
+impl Table {
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::SeqCst)
+    }
+
+    /// False: it was gone before.
+    pub fn set_gone(&self) -> bool {
+        !self.is_gone.swap(true, Ordering::SeqCst)
+    }
+}
 
 impl SharedMap {
     /// The map of this name. It is made if there is none, and there are options. `None`: there is none.
@@ -31,15 +52,16 @@ impl SharedMap {
         name: Vec<u8>,
         options: Option<&MapOptions>,
     ) -> Result<Option<SharedMap>, Failure> {
-        let is_there = shared.with(|used| {
-            Ok(match options {
-                Some(options) => Some(Map::create(&used.client, &name, options)?).is_some(),
-                None => Map::open(&used.client, &name)?.is_some(),
-            })
+        let opened = shared.with(|used| {
+            // SAFETY: the maps of a client are dropped before it.
+            let client = unsafe { used.client.extended() };
+            let Some((map, at)) = open(client, &name, options)? else { return Ok(None) };
+            let table = Table { name, at, is_gone: AtomicBool::new(false) };
+            Ok(Some(used.maps.keep(Arc::new(table), map)))
         })?;
-        let number = shared.new_map();
-        let is_gone = AtomicBool::new(false);
-        Ok(is_there.then_some(SharedMap { shared, name, number, is_gone }))
+        let Some(table) = opened else { return Ok(None) };
+        shared.know(&table);
+        Ok(Some(SharedMap { shared, table }))
     }
 
     /// Runs an operation on the map, with a client that no other thread uses meanwhile.
@@ -62,45 +84,80 @@ impl SharedMap {
         used: &mut Used,
         run: impl FnOnce(&Map<'static>) -> Result<T, PoolError>,
     ) -> Result<T, Failure> {
-        let Some(map) = used.maps.get(self, &used.client)? else { return Err(GONE) };
-        match run(map) {
-            Err(PoolError::Closed) => {
-                used.maps.0[self.number] = None;
-                Err(GONE)
-            }
-            done => Ok(done?),
+        let Some(map) = self.opened(used)? else { return Err(GONE) };
+        Ok(run(map)?)
+    }
+
+    /// The map, as the client has it.
+    fn opened<'u>(&self, used: &'u mut Used) -> Result<Option<&'u Map<'static>>, PoolError> {
+        let key = key_of(&self.table);
+        if !used.maps.0.contains_key(&key) {
+            // SAFETY: the maps of a client are dropped before it.
+            let client = unsafe { used.client.extended() };
+            let Some(map) = Map::open(client, &self.table.name)? else { return Ok(None) };
+            used.maps.keep(self.table.clone(), map);
         }
+        Ok(used.maps.0.get(&key).map(|(_, map)| map))
     }
 
     fn check(&self) -> Result<(), Failure> {
-        if self.is_gone.load(Ordering::Relaxed) { Err(GONE) } else { Ok(()) }
+        if self.table.is_gone() { Err(GONE) } else { Ok(()) }
     }
 
     /// Remembers that the map is gone.
     fn checked<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
         if matches!(done, Err(Failure::Closed(NAME))) {
-            self.is_gone.store(true, Ordering::Relaxed);
+            self.shared.lose(&self.table);
         }
         done
     }
 }
 
+impl Drop for SharedMap {
+    fn drop(&mut self) {
+        self.shared.lose(&self.table);
+    }
+}
+
 impl Maps {
-    fn get(
-        &mut self,
-        map: &SharedMap,
-        joined: &Joined,
-    ) -> Result<Option<&Map<'static>>, PoolError> {
-        if self.0.len() <= map.number {
-            self.0.resize_with(map.number + 1, || None);
+    fn keep(&mut self, table: Arc<Table>, map: Map<'static>) -> Arc<Table> {
+        self.0.insert(key_of(&table), (table.clone(), map));
+        table
+    }
+
+    /// Drops those that are gone. Returns whether there were some.
+    pub fn drop_gone(&mut self) -> bool {
+        let before = self.0.len();
+        self.0.retain(|_, (table, _)| !table.is_gone());
+        self.0.len() < before
+    }
+}
+
+/// No other table has the address while a place has this one.
+fn key_of(table: &Arc<Table>) -> usize {
+    Arc::as_ptr(table).addr()
+}
+
+/// The map of a name, and where its table is.
+fn open(
+    client: &'static RefClient<'static>,
+    name: &[u8],
+    options: Option<&MapOptions>,
+) -> Result<Option<(Map<'static>, u64)>, PoolError> {
+    loop {
+        let made = options.map(|options| Map::create(client, name, options)).transpose()?;
+        // A table gets a name once. If the same one has it before and after the map is opened, the map is that one: it
+        // is counted meanwhile, so no other table is at its place.
+        if let Some(table) = client.named(name)?
+            && let Some(map) = Map::open(client, name)?
+            && client.named(name)?.is_some_and(|again| again.object() == table.object())
+        {
+            return Ok(Some((map, table.object())));
         }
-        let place = &mut self.0[map.number];
-        if place.is_none() {
-            // SAFETY: the maps of a client are dropped before it.
-            let client = unsafe { joined.extended() };
-            *place = Map::open(client, &map.name)?;
+        // Another process has destroyed it meanwhile.
+        if made.is_none() && client.named(name)?.is_none() {
+            return Ok(None);
         }
-        Ok(place.as_ref())
     }
 }
 

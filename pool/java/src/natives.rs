@@ -116,7 +116,7 @@ natives! {
                 Shared::create(path, bytes)?
             }
         };
-        Ok(handle(Arc::new(shared)))
+        Ok(handle(shared))
     }
 
     fn Java_farheap_pool_SharedPool_close0(_env, pool: jlong) -> () {
@@ -151,7 +151,7 @@ natives! {
 
     fn Java_farheap_pool_SharedPool_destroyMap0(env, pool: jlong, name: jbyteArray) -> jboolean {
         let name = env.bytes(name)?;
-        object::<Shared>(pool)?.with(|used| Ok(Map::destroy(&used.client, &name)?))
+        object::<Shared>(pool)?.destroy_map(&name)
     }
 
     /// An end of a channel. 0: it is taken.

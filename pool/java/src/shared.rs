@@ -4,9 +4,9 @@ use crate::channel::End;
 use crate::core::{Core, Joined};
 use crate::directory::Directory;
 use crate::failure::{Failure, Reason};
-use crate::map::Maps;
+use crate::map::{Maps, Table};
 use crate::message::{Held, Kind, Message, Owner};
-use pool::{Backing, Manager, Pool, PoolError, Ref, Value};
+use pool::{Backing, Manager, Map, Pool, PoolError, Ref, RefClient, Value};
 use std::mem::{ManuallyDrop, forget};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,8 +37,35 @@ pub struct Used {
     is_closed: bool,
     /// The number of the stripe.
     number: usize,
+    /// The count of maps that were gone when the client last dropped such maps.
+    gone: usize,
+    /// How often the client is to free what it has put aside, as it has let go of something large.
+    reclaims: u8,
     pub client: Joined,
 }
+
+impl Used {
+    /// Drops the maps that are gone by now.
+    fn drop_gone(&mut self, gone: usize) {
+        if self.gone != gone {
+            self.gone = gone;
+            if self.maps.drop_gone() {
+                self.reclaims = RECLAIMS;
+            }
+        }
+    }
+
+    /// Frees what the client has let go of. If it fails, the client does it later by itself.
+    fn reclaim(&mut self) {
+        if self.reclaims > 0 {
+            self.reclaims -= 1;
+            let _ = self.client.reclaim();
+        }
+    }
+}
+
+/// What somebody looked at the first time is free the second time, or the third.
+const RECLAIMS: u8 = 3;
 
 // SAFETY: the maps are those of the client beside them, and used under the same lock.
 unsafe impl Send for Used {}
@@ -75,18 +102,21 @@ pub struct Shared {
     keeper: Mutex<Option<Sender<()>>>,
     /// To be closed with the pool.
     ends: Mutex<Vec<Weak<End>>>,
-    maps: AtomicUsize,
+    /// Those that Java has.
+    tables: Mutex<Vec<Weak<Table>>>,
+    /// How many of them are gone by now.
+    gone: AtomicUsize,
     core: Mutex<Option<Arc<Core>>>,
 }
 
 impl Shared {
     /// Opens the pool in a file. Blocks on the file system.
-    pub fn open(path: &Path) -> Result<Shared, Failure> {
+    pub fn open(path: &Path) -> Result<Arc<Shared>, Failure> {
         Shared::of(Pool::open(path)?)
     }
 
     /// Makes a pool of this many bytes. Blocks on the file system.
-    pub fn create(path: &Path, bytes: u64) -> Result<Shared, Failure> {
+    pub fn create(path: &Path, bytes: u64) -> Result<Arc<Shared>, Failure> {
         // Refused before there is a file.
         let min = Directory::bytes_min()?;
         if bytes < min {
@@ -96,7 +126,7 @@ impl Shared {
         Shared::of(Pool::create(&Backing::File { path, bytes }, CLIENTS)?)
     }
 
-    fn of(pool: Pool) -> Result<Shared, Failure> {
+    fn of(pool: Pool) -> Result<Arc<Shared>, Failure> {
         let other = |error: PoolError| match error {
             PoolError::Range { .. } | PoolError::Layout { .. } => {
                 Failure::Pool(Reason::NotAPool, "a pool of other programs".into())
@@ -109,14 +139,17 @@ impl Shared {
         let core = Core::new(pool).map_err(other)?;
         Directory::new(core.pool())?;
         let stripe = |_| ManuallyDrop::new(Mutex::new(Stripe::Unused));
-        let shared = Shared {
+        let shared = Arc::new(Shared {
             stripes: (0..stripes()).map(stripe).collect(),
             is_closed: AtomicBool::new(false),
-            keeper: Mutex::new(Some(keep(core.clone())?)),
+            keeper: Mutex::default(),
             ends: Mutex::default(),
-            maps: AtomicUsize::new(0),
-            core: Mutex::new(Some(core)),
-        };
+            tables: Mutex::default(),
+            gone: AtomicUsize::new(0),
+            core: Mutex::new(Some(core.clone())),
+        });
+        let keeper = keep(core, Arc::downgrade(&shared))?;
+        *shared.keeper.lock().map_err(|_| Failure::internal("an earlier panic"))? = Some(keeper);
         Ok(shared)
     }
 
@@ -154,9 +187,15 @@ impl Shared {
         if let Stripe::Unused = &*stripe {
             match self.core()?.join() {
                 Ok(client) => {
-                    let maps = Maps::default();
-                    *stripe =
-                        Stripe::Joined(Used { maps, views: 0, is_closed: false, number, client });
+                    *stripe = Stripe::Joined(Used {
+                        maps: Maps::default(),
+                        views: 0,
+                        is_closed: false,
+                        number,
+                        gone: 0,
+                        reclaims: 0,
+                        client,
+                    });
                 }
                 Err(failure) => {
                     drop(stripe);
@@ -165,7 +204,10 @@ impl Shared {
             }
         }
         match &mut *stripe {
-            Stripe::Joined(used) if !used.is_closed => run(used),
+            Stripe::Joined(used) if !used.is_closed => {
+                used.drop_gone(self.gone.load(Ordering::Acquire));
+                run(used)
+            }
             _ => Err(CLOSED),
         }
     }
@@ -205,9 +247,73 @@ impl Shared {
         Message::seen(held, core, at, length, Kind::Value).map(Some)
     }
 
-    /// A number for a map.
-    pub fn new_map(&self) -> usize {
-        self.maps.fetch_add(1, Ordering::Relaxed)
+    /// Java has this map now.
+    pub fn know(&self, table: &Arc<Table>) {
+        // After a panic, others find out by using it that it is gone.
+        if let Ok(mut tables) = self.tables.lock() {
+            tables.retain(|table| table.upgrade().is_some_and(|table| !table.is_gone()));
+            tables.push(Arc::downgrade(table));
+        }
+    }
+
+    /// A map is gone. The stripes that nobody uses drop it at once.
+    pub fn lose(&self, table: &Table) {
+        if table.set_gone() {
+            self.gone.fetch_add(1, Ordering::AcqRel);
+            self.sweep();
+        }
+    }
+
+    /// Removes the map of a name. False: there is none.
+    pub fn destroy_map(&self, name: &[u8]) -> Result<bool, Failure> {
+        let is_done = self.with(|used| {
+            let is_done = Map::destroy(&used.client, name)?;
+            // It still counts the table, for those that have just found the name.
+            used.reclaims = RECLAIMS;
+            self.check_names(&used.client);
+            Ok(is_done)
+        })?;
+        self.sweep();
+        Ok(is_done)
+    }
+
+    /// The stripes that nobody uses drop what is gone, and free it.
+    fn sweep(&self) {
+        let gone = self.gone.load(Ordering::Acquire);
+        for stripe in &self.stripes {
+            if let Ok(mut stripe) = stripe.try_lock()
+                && let Stripe::Joined(used) = &mut *stripe
+            {
+                used.drop_gone(gone);
+                used.reclaim();
+            }
+        }
+    }
+
+    /// Finds the maps that anybody has destroyed: others have their names, or nothing has.
+    fn check_names(&self, client: &RefClient) {
+        let Ok(known) = self.tables.lock().map(|tables| tables.clone()) else { return };
+        for table in known.iter().filter_map(Weak::upgrade).filter(|table| !table.is_gone()) {
+            if let Ok(named) = client.named(&table.name)
+                && named.is_none_or(|named| named.object() != table.at)
+                && table.set_gone()
+            {
+                self.gone.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Lets go of maps that were destroyed by other processes.
+    fn refresh(&self) {
+        for stripe in &self.stripes {
+            if let Ok(stripe) = stripe.try_lock()
+                && let Stripe::Joined(used) = &*stripe
+            {
+                self.check_names(&used.client);
+                break;
+            }
+        }
+        self.sweep();
     }
 
     /// Takes an end of a channel, as [`End::take`].
@@ -273,19 +379,20 @@ fn own_stripe() -> usize {
     OWN.with(|own| *own)
 }
 
-/// Starts the thread that recovers the dead, as `pool-manager` does. It never enters the JVM, and ends soon after the
-/// sender is dropped. Its own death, with the process, is one that others recover.
-fn keep(core: Arc<Core>) -> Result<Sender<()>, Failure> {
+/// Starts the thread that recovers the dead, as `pool-manager` does, and lets go of maps that others have destroyed. It
+/// never enters the JVM, and ends soon after the sender is dropped. Its own death, with the process, is one that others
+/// recover.
+fn keep(core: Arc<Core>, shared: Weak<Shared>) -> Result<Sender<()>, Failure> {
     let (sender, receiver) = channel();
     let thread = thread::Builder::new().name("farheap-pool".into()).stack_size(STACK);
-    let started = thread.spawn(move || recover(&core, &receiver));
+    let started = thread.spawn(move || recover(&core, &shared, &receiver));
     started.map_err(|error| Failure::Pool(Reason::System, format!("no thread: {error}")))?;
     Ok(sender)
 }
 
 const STACK: usize = 256 << 10;
 
-fn recover(core: &Core, end: &Receiver<()>) {
+fn recover(core: &Core, shared: &Weak<Shared>, end: &Receiver<()>) {
     let mut manager = None;
     loop {
         if manager.is_none() {
@@ -295,6 +402,9 @@ fn recover(core: &Core, end: &Receiver<()>) {
         if let Some(manager) = &manager {
             // An error is about one dead client: the others were recovered, and it is tried again.
             let _ = manager.pass();
+        }
+        if let Some(shared) = shared.upgrade() {
+            shared.refresh();
         }
         match end.recv_timeout(INTERVAL) {
             Err(RecvTimeoutError::Timeout) => {}

@@ -162,6 +162,21 @@ fn maps_and_channels_keep_their_promises_in_one_process() {
 }
 
 #[test]
+fn nothing_stays_of_what_is_gone() {
+    let bench = Bench::new();
+    for machine in bench.machines() {
+        let pools = bench.inner_folder(&format!("{machine:?}"));
+        let said =
+            output_of(&bench.command(machine, "Ends").arg(&pools).output().unwrap(), machine);
+        let right = said.lines().filter(|line| line.ends_with(": right")).count();
+        assert_eq!(right, ENDS, "{said}");
+    }
+}
+
+/// Parts of the program `Ends`.
+const ENDS: usize = 1;
+
+#[test]
 fn calls_are_right_for_a_jvm_that_checks_them() {
     let bench = Bench::new();
     let pools = bench.inner_folder("pools");

@@ -1,0 +1,74 @@
+import farheap.pool.MapOptions;
+import farheap.pool.SharedMap;
+import farheap.pool.SharedPool;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What becomes of things that are gone, or fail. Argument: a folder. */
+public class Ends {
+    public static void main(String[] args) throws Exception {
+        Semantics.folder = Path.of(args[0]);
+        Semantics.run("tables of destroyed maps", Ends::tables);
+    }
+
+    private static byte[] bytes(String text) {
+        return Semantics.bytes(text);
+    }
+
+    private static void check(boolean is, Object about) {
+        Semantics.check(is, about);
+    }
+
+    /** Each thread has a client of its own, if there are as many. */
+    static void inThreads(int count, Semantics.Body body) throws Exception {
+        List<Thread> threads = new ArrayList<>();
+        List<Throwable> failures = new ArrayList<>();
+        for (int t = 0; t < count; t++) {
+            threads.add(new Thread(() -> {
+                try {
+                    body.run();
+                } catch (Throwable thrown) {
+                    synchronized (failures) {
+                        failures.add(thrown);
+                    }
+                }
+            }));
+        }
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        if (!failures.isEmpty()) {
+            throw new AssertionError(failures.get(0));
+        }
+    }
+
+    /** Waits until large blocks take as much again as before. */
+    private static void waitFor(SharedPool pool, long used) throws Exception {
+        for (int i = 0; pool.statistics().hugeUsed() > used; i++) {
+            Thread.sleep(10);
+            check(i < 1000, pool.statistics() + ", and before " + used);
+        }
+    }
+
+    /** All threads use maps that are destroyed, by this object of the pool or as by another process. */
+    private static void tables() throws Exception {
+        try (SharedPool pool = Semantics.pool("tables", 128);
+                SharedPool other = SharedPool.open(Semantics.folder.resolve("tables"))) {
+            long before = pool.statistics().hugeUsed();
+            // Each table takes a tenth of what there is for large blocks.
+            for (int round = 0; round < 40; round++) {
+                SharedMap map = pool.map("tmp", MapOptions.store(100_000));
+                check(pool.statistics().hugeUsed() > before + (3 << 20), pool.statistics());
+                inThreads(6, () -> {
+                    map.put(bytes("a"), bytes("b"));
+                    check(map.get(bytes("a")) != null, "a");
+                });
+                check((round % 2 == 0 ? pool : other).destroyMap("tmp"), "destroyed");
+                waitFor(pool, before);
+                Semantics.refused(IllegalStateException.class, map::size);
+            }
+        }
+    }
+}
