@@ -3,6 +3,9 @@
 //! Each client has a map by itself, so each stripe opens it once. What they and the Java object of a map have in common
 //! is its [`Table`].
 //!
+//! A client finds a map by its name. Another map may have got the name meanwhile; so the place of the table is compared
+//! with that of the first client.
+//!
 //! A table is freed with its last reference, so each stripe that has opened it drops its own soon after the map was
 //! destroyed, or when Java has no object of it any more: when the stripe is next used, or at once if no thread uses it.
 
@@ -88,13 +91,18 @@ impl SharedMap {
         Ok(run(map)?)
     }
 
-    /// The map, as the client has it.
+    /// The map, as the client has it. `None`: it was destroyed. There may be another one of its name.
     fn opened<'u>(&self, used: &'u mut Used) -> Result<Option<&'u Map<'static>>, PoolError> {
         let key = key_of(&self.table);
         if !used.maps.0.contains_key(&key) {
             // SAFETY: the maps of a client are dropped before it.
             let client = unsafe { used.client.extended() };
-            let Some(map) = Map::open(client, &self.table.name)? else { return Ok(None) };
+            let Some((map, at)) = open(client, &self.table.name, None)? else { return Ok(None) };
+            // While it is not gone, the stripe that has opened it first keeps it: so nothing else is at its place. This
+            // is asked last, when the map that was found is counted.
+            if at != self.table.at || self.table.is_gone() {
+                return Ok(None);
+            }
             used.maps.keep(self.table.clone(), map);
         }
         Ok(used.maps.0.get(&key).map(|(_, map)| map))

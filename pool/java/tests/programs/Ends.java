@@ -10,6 +10,7 @@ public class Ends {
     public static void main(String[] args) throws Exception {
         Semantics.folder = Path.of(args[0]);
         Semantics.run("tables of destroyed maps", Ends::tables);
+        Semantics.run("another map of the same name", Ends::another);
     }
 
     private static byte[] bytes(String text) {
@@ -68,6 +69,26 @@ public class Ends {
                 check((round % 2 == 0 ? pool : other).destroyMap("tmp"), "destroyed");
                 waitFor(pool, before);
                 Semantics.refused(IllegalStateException.class, map::size);
+            }
+        }
+    }
+
+    /** A map stays the one that it is, for threads that never used it, too. */
+    private static void another() throws Exception {
+        try (SharedPool pool = Semantics.pool("another", 64);
+                SharedPool other = SharedPool.open(Semantics.folder.resolve("another"))) {
+            for (int round = 0; round < 30; round++) {
+                SharedPool destroyer = round % 3 == 0 ? pool : other;
+                SharedMap old = pool.map("m", MapOptions.store(100));
+                old.put(bytes("a"), bytes("old"));
+                check(destroyer.destroyMap("m"), "destroyed");
+                SharedMap young = destroyer.map("m", MapOptions.store(100));
+                inThreads(1, () -> Semantics.refused(IllegalStateException.class, () -> old.get(bytes("a"))));
+                inThreads(4, () -> {
+                    Semantics.refused(IllegalStateException.class, () -> old.put(bytes("a"), bytes("lost")));
+                });
+                check(young.isEmpty() && pool.map("m").get(bytes("a")) == null, "written into another map");
+                check(other.destroyMap("m"), "destroyed");
             }
         }
     }
