@@ -133,7 +133,7 @@ impl End {
     }
 
     /// Sends a message of this end, or one that another end of this process has received. Afterwards it is released.
-    /// False: there are too many on their way, and the message stays as it is.
+    /// False: there are too many on their way. Then, and after an error, the message stays as it is, with its bytes.
     pub fn send(self: &Arc<End>, message: &Message, length: usize) -> Result<bool, Failure> {
         if length > message.length() {
             let text = format!("{length} bytes of a buffer of {}", message.length());
@@ -152,30 +152,33 @@ impl End {
 
     fn send_held(&self, message: &Message, held: &Held, length: usize) -> Result<bool, Failure> {
         let mut state = self.lock()?;
-        let open = self.opened(&mut state)?;
-        let Some(Side::Sender(sender)) = &mut open.side else { return Err(self.closed()) };
-        if !has_room(&open.client, self.number)? {
+        let Open { side, client, .. } = self.opened(&mut state)?;
+        let Some(Side::Sender(sender)) = side else { return Err(self.closed()) };
+        if !has_room(client, self.number)? {
             return Ok(false);
         }
-        match message.kind() {
+        // Counted once more: the message keeps its own until it is released.
+        let is_sent = match message.kind() {
             Kind::Made if !held.is_of(self) => {
                 return Err(Failure::Argument("a buffer of another sender".into()));
             }
             Kind::Made => {
+                // What may fail comes first: afterwards the program has the bytes no more.
+                let words = held.reference().data()?;
+                let counted = client.share(held.reference())?;
                 // Before others may know the memory.
                 message.cut()?;
-                held.reference().data()?[0].store(length as u64, Ordering::Relaxed);
+                words[0].store(length as u64, Ordering::Relaxed);
+                sender.send(counted)?.is_ok()
             }
-            Kind::Received if length == message.length() => {}
+            // This reads nothing that the message's own client changes.
+            Kind::Received if length == message.length() => sender.send_shared(held.reference())?,
             Kind::Received => {
                 return Err(Failure::Argument("a received buffer is sent as a whole".into()));
             }
             Kind::Value => return Err(Failure::Argument("a value of a map".into())),
-        }
-        // Counted once more: the message keeps its own until it is released. This reads nothing that the message's own
-        // client changes.
-        let is_sent = sender.send_shared(held.reference())?;
-        self.notify(&open.client, is_sent, true)?;
+        };
+        self.notify(client, is_sent, true)?;
         Ok(is_sent)
     }
 

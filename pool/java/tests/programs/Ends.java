@@ -1,4 +1,8 @@
+import farheap.pool.ChannelReceiver;
+import farheap.pool.ChannelSender;
 import farheap.pool.MapOptions;
+import farheap.pool.PoolException;
+import farheap.pool.SharedBuffer;
 import farheap.pool.SharedMap;
 import farheap.pool.SharedPool;
 import java.nio.file.Path;
@@ -11,6 +15,7 @@ public class Ends {
         Semantics.folder = Path.of(args[0]);
         Semantics.run("tables of destroyed maps", Ends::tables);
         Semantics.run("another map of the same name", Ends::another);
+        Semantics.run("a send that fails", Ends::failedSend);
     }
 
     private static byte[] bytes(String text) {
@@ -91,5 +96,67 @@ public class Ends {
                 check(other.destroyMap("m"), "destroyed");
             }
         }
+    }
+
+    /** Calls this until the pool has no memory for it. */
+    private static int untilFull(Semantics.Body body) throws Exception {
+        for (int count = 0; ; count++) {
+            try {
+                body.run();
+            } catch (PoolException full) {
+                check(full.reason() == PoolException.Reason.MEMORY, full);
+                return count;
+            }
+        }
+    }
+
+    /** A buffer that cannot be sent, as the pool is full, keeps what was written. */
+    private static void failedSend() throws Exception {
+        // A client counts its 256th object in another page of the pool.
+        int count = 250;
+        while (!failedSend(count)) {
+            check(count++ < 260, "each was sent");
+        }
+    }
+
+    /** Whether it could not be sent the first time. */
+    private static boolean failedSend(int count) throws Exception {
+        boolean hasFailed = false;
+        try (SharedPool pool = Semantics.pool("full " + count, 64);
+                ChannelReceiver in = pool.channel("c").receiver();
+                ChannelSender out = pool.channel("c").sender()) {
+            // The receiver has what it needs.
+            check(out.offer(new byte[1]) && in.pollBytes().length == 1, "one");
+            List<SharedBuffer> made = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                made.add(out.allocate(8));
+            }
+            // Its place stays the client's, for the next ones.
+            made.remove(made.size() - 1).close();
+            SharedMap map = pool.map("m", MapOptions.store(3_000));
+            int[] key = new int[1];
+            untilFull(() -> map.put(bytes("k" + key[0]++), new byte[3_950]));
+            int sent = untilFull(() -> check(out.offer(new byte[4_000]), "room"));
+            untilFull(() -> made.add(out.allocate(8)));
+            SharedBuffer buffer = made.get(0);
+            buffer.bytes().putLong(0, 12345);
+            try {
+                check(out.offer(buffer), "room");
+            } catch (PoolException full) {
+                check(full.reason() == PoolException.Reason.MEMORY, full);
+                hasFailed = true;
+                check(buffer.bytes().getLong(0) == 12345, "the bytes are lost");
+                // It needs what another buffer has.
+                made.remove(1).close();
+                check(out.offer(buffer), "room");
+            }
+            for (int i = 0; i < sent; i++) {
+                check(in.pollBytes().length == 4_000, i);
+            }
+            try (SharedBuffer received = in.poll()) {
+                check(received.bytes().getLong(0) == 12345, "other bytes");
+            }
+        }
+        return hasFailed;
     }
 }

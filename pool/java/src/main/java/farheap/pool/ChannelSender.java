@@ -62,10 +62,12 @@ public final class ChannelSender extends ChannelEnd {
 
     /**
      * Sends a buffer by reference, and releases it here. Does not wait. The buffer is one of {@link #allocate} of this
-     * end, or one that any end of this process has received.
+     * end, or one that any end of this process has received. If it is not sent, as there is no room or by an exception,
+     * it stays the caller's, with its bytes.
      *
      * @param message the buffer
-     * @return false if 1,024 messages are on their way already; then the buffer is the caller's still
+     * @return false if 1,024 messages are on their way already
+     * @throws PoolException if the pool has no memory to count it: then it may be sent later
      * @throws IllegalStateException if the buffer is released, or the end closed
      * @throws IllegalArgumentException if the buffer is another sender's, or a value of a map
      */
