@@ -208,9 +208,9 @@ impl End {
         self.notify(&open.client, true, false)?;
         let words = reference.data()?;
         let (place, length) = place_of(words)?;
-        read(words, place, length, into);
+        let copied = read(words, place, length, into);
         reference.release()?;
-        Ok(true)
+        copied.map(|()| true)
     }
 
     /// Waits until there is a message to receive, or room to send one: at most this long, and at most 20 ms. Takes no

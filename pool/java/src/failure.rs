@@ -33,6 +33,11 @@ impl Failure {
     pub fn internal(what: &str) -> Failure {
         Failure::Pool(Reason::Internal, format!("internal error: {what}"))
     }
+
+    /// This process has no memory for a copy.
+    pub fn no_memory(bytes: usize) -> Failure {
+        Failure::Pool(Reason::Memory, format!("no memory of the process for {bytes} bytes"))
+    }
 }
 
 impl From<PoolError> for Failure {

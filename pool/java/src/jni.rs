@@ -30,6 +30,11 @@ pub unsafe fn call<T: Empty>(env: *mut JNIEnv, body: impl FnOnce(Env) -> Result<
     T::EMPTY
 }
 
+/// Room behind the bytes of a buffer. An error if the process has no memory: a JVM does not end for that.
+pub fn reserve(into: &mut Vec<u8>, bytes: usize) -> Result<(), Failure> {
+    into.try_reserve(bytes).map_err(|_| Failure::no_memory(bytes))
+}
+
 fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown")
@@ -100,7 +105,7 @@ impl Env {
         if offset.checked_add(length).is_none_or(|end| end > all) {
             return Err(Failure::Argument(format!("{length} bytes at {offset} of {all}")));
         }
-        into.reserve(length);
+        reserve(into, length)?;
         let end = into.len();
         // SAFETY: the range is in the array, and there is room for it behind what the vector has.
         unsafe {
@@ -180,7 +185,7 @@ impl Env {
             return Err(Failure::Argument(format!("{length} bytes at {offset} of {all}")));
         }
         if length > 0 {
-            into.reserve(length);
+            reserve(into, length)?;
             let end = into.len();
             // SAFETY: the buffer has that many bytes, and is reachable during the call; the vector has room. Other
             // threads may write the bytes meanwhile, which a plain copy by the C library survives.
@@ -194,18 +199,18 @@ impl Env {
         Ok(())
     }
 
-    /// Copies bytes into a direct buffer, from a place on.
-    pub fn write_direct(&self, buffer: jobject, offset: usize, from: &[u8]) -> Result<(), Failure> {
+    /// Where a range of a direct buffer is. It stays there during the call that has the buffer as an argument.
+    pub fn range_of(
+        &self,
+        buffer: jobject,
+        offset: usize,
+        length: usize,
+    ) -> Result<*mut u8, Failure> {
         let (address, all) = self.memory(buffer);
-        if offset.checked_add(from.len()).is_none_or(|end| end > all) {
-            let text = format!("{} bytes at {offset} of {all}", from.len());
-            return Err(Failure::Argument(text));
+        if offset.checked_add(length).is_none_or(|end| end > all) {
+            return Err(Failure::Argument(format!("{length} bytes at {offset} of {all}")));
         }
-        if !from.is_empty() {
-            // SAFETY: the buffer has that many bytes, and is reachable during the call.
-            unsafe { libc::memcpy(address.add(offset).cast(), from.as_ptr().cast(), from.len()) };
-        }
-        Ok(())
+        Ok(address.wrapping_add(offset))
     }
 
     /// Where a direct buffer is, and how many bytes it has: none if it is no direct buffer.

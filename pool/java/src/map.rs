@@ -68,9 +68,9 @@ impl SharedMap {
     }
 
     /// Runs an operation on the map, with a client that no other thread uses meanwhile.
-    pub fn with<T>(
+    pub fn with<T, E: Into<Failure>>(
         &self,
-        run: impl FnOnce(&Map<'static>) -> Result<T, PoolError>,
+        run: impl FnOnce(&Map<'static>) -> Result<T, E>,
     ) -> Result<T, Failure> {
         self.check()?;
         self.checked(self.shared.with(|used| self.run(used, run)))
@@ -82,13 +82,13 @@ impl SharedMap {
         self.checked(self.shared.view(|used| self.run(used, |map| map.get_counted(key))))
     }
 
-    fn run<T>(
+    fn run<T, E: Into<Failure>>(
         &self,
         used: &mut Used,
-        run: impl FnOnce(&Map<'static>) -> Result<T, PoolError>,
+        run: impl FnOnce(&Map<'static>) -> Result<T, E>,
     ) -> Result<T, Failure> {
         let Some(map) = self.opened(used)? else { return Err(GONE) };
-        Ok(run(map)?)
+        run(map).map_err(E::into)
     }
 
     /// The map, as the client has it. `None`: it was destroyed. There may be another one of its name.

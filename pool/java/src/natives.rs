@@ -4,12 +4,12 @@
 
 use crate::channel::{End, LENGTH_MAX};
 use crate::failure::Failure;
-use crate::jni::{Env, call};
+use crate::jni::{Env, call, reserve};
 use crate::map::SharedMap;
 use crate::message::Message;
 use crate::shared::Shared;
 use jni_sys::{JNIEnv, jboolean, jbyteArray, jclass, jint, jlong, jlongArray, jobject, jsize};
-use pool::{Map, MapOptions, PoolError, Replaced};
+use pool::{Entry, Map, MapOptions, PoolError, Replaced};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -299,6 +299,55 @@ fn store(
     }
 }
 
+/// Appends the value of a key to a buffer, and returns its version.
+fn copy(map: &Map<'static>, key: &[u8], into: &mut Vec<u8>) -> Result<Option<u64>, Failure> {
+    let reader = map.client().read()?;
+    let Some(entry) = map.peek(&reader, key)? else { return Ok(None) };
+    reserve(into, entry.value().len())?;
+    entry.value().append_to(into);
+    Ok(Some(entry.version()))
+}
+
+/// Copies the first bytes of the value of a key to an address. Returns how many the value has.
+///
+/// # Safety
+/// There is room for so many bytes.
+unsafe fn copy_to(
+    map: &Map<'static>,
+    key: &[u8],
+    (to, room): (*mut u8, usize),
+) -> Result<Option<usize>, PoolError> {
+    let reader = map.client().read()?;
+    let Some(entry) = map.peek(&reader, key)? else { return Ok(None) };
+    let value = entry.value();
+    let count = value.len().min(room);
+    if count > 0 {
+        // SAFETY: the value is not changed, and stays while the reader lives; the caller says that there is room. A
+        // plain copy by the C library survives other threads that use the buffer.
+        unsafe { libc::memcpy(to.cast(), value.as_ptr().cast(), count) };
+    }
+    Ok(Some(value.len()))
+}
+
+/// Appends what `scan0` says of an entry.
+fn pack(entry: &Entry, packed: &mut Vec<u8>) -> Result<(), Failure> {
+    let (key, value) = (entry.key(), entry.value());
+    let is_here = packed.len().saturating_add(value.len()) <= PART_MAX;
+    let length = if is_here { value.len() as u64 } else { u64::MAX };
+    reserve(packed, 32 + key.len() + if is_here { value.len() } else { 0 })?;
+    for number in [key.len() as u64, length, entry.version(), entry.until()] {
+        packed.extend(number.to_le_bytes());
+    }
+    key.append_to(packed);
+    if is_here {
+        value.append_to(packed);
+    }
+    Ok(())
+}
+
+/// Bytes of a part of a map with the values that are copied with it.
+const PART_MAX: usize = 16 << 20;
+
 // `SharedMap`.
 natives! {
     fn Java_farheap_pool_SharedMap_free0(_env, map: jlong) -> () {
@@ -315,7 +364,7 @@ natives! {
         let bytes = Bytes { object: key, is_direct, offset, length };
         with_buffers(|key, value| {
             bytes.read(env, key)?;
-            match object::<SharedMap>(map)?.with(|map| map.get(key, value))? {
+            match object::<SharedMap>(map)?.with(|map| copy(map, key, value))? {
                 None => Ok(null_mut()),
                 Some(found) => {
                     if !version.is_null() {
@@ -334,14 +383,12 @@ natives! {
     ) -> jint {
         let bytes = Bytes { object: key, is_direct, offset, length };
         let [from, most] = [size(into_offset, "offset")?, size(into_length, "length")?];
-        with_buffers(|key, value| {
+        let to = (env.range_of(into, from, most)?, most);
+        with_buffers(|key, _| {
             bytes.read(env, key)?;
-            let found = object::<SharedMap>(map)?.with(|map| map.get(key, value))?;
-            if found.is_some() {
-                let count = value.len().min(most);
-                env.write_direct(into, from, &value[..count])?;
-            }
-            Ok(found.map_or(-1, |_| value.len().min(LENGTH_MAX) as jint))
+            // SAFETY: the buffer has this range, and is reachable during the call.
+            let found = object::<SharedMap>(map)?.with(|map| unsafe { copy_to(map, key, to) })?;
+            Ok(found.map_or(-1, |length| length.min(LENGTH_MAX) as jint))
         })
     }
 
@@ -396,9 +443,9 @@ natives! {
         with_buffers(|bytes, value| {
             env.read(key, 0, env.length(key)?, bytes)?;
             loop {
-                value.clear();
                 let done = object::<SharedMap>(map)?.with(|map| {
-                    Ok(match map.get(bytes, value)? {
+                    value.clear();
+                    Ok::<_, Failure>(match copy(map, bytes, value)? {
                         Some(version) if *value == old => {
                             Some(map.replace(bytes, version, &new, until(ttl_ms))?)
                         }
@@ -464,23 +511,22 @@ natives! {
     }
 
     /// Entries of a part of the table: for each the lengths of key and value, the version, when it expires, the key and
-    /// the value. The place of the next part is written into the array, or -1.
+    /// the value. A length of -1 stands for a value that is not there, as the part is large already. The place of the
+    /// next part is written into the array, or -1.
     fn Java_farheap_pool_SharedMap_scan0(
         env, map: jlong, from: jlong, next: jlongArray
     ) -> jobject {
         with_buffers(|packed, _| {
             let rest = object::<SharedMap>(map)?.with(|map| {
+                packed.clear();
+                let mut packing = Ok(());
                 let reader = map.client().read()?;
-                map.scan(&reader, from as u64, |entry| {
-                    let (key, value) = (entry.key(), entry.value());
-                    for number in
-                        [key.len() as u64, value.len() as u64, entry.version(), entry.until()]
-                    {
-                        packed.extend(number.to_le_bytes());
+                let rest = map.scan(&reader, from as u64, |entry| {
+                    if packing.is_ok() {
+                        packing = pack(&entry, packed);
                     }
-                    key.append_to(packed);
-                    value.append_to(packed);
-                })
+                })?;
+                packing.map(|()| rest)
             })?;
             env.write_longs(next, &[rest.map_or(-1, |rest| rest as jlong)])?;
             env.array(packed)

@@ -12,6 +12,7 @@
 //! The addresses are given back when no buffer is left that has them.
 
 use crate::failure::{Failure, Reason};
+use crate::jni::reserve;
 use pool::{Pool, PoolError};
 use std::io::Error;
 use std::os::fd::AsRawFd;
@@ -145,10 +146,15 @@ pub fn write(words: &[AtomicU64], at: usize, bytes: &[u8]) {
 }
 
 /// Copies bytes of an object, from a byte on, behind those that `into` has. Panics if they are not there.
-pub fn read(words: &[AtomicU64], at: usize, length: usize, into: &mut Vec<u8>) {
+pub fn read(
+    words: &[AtomicU64],
+    at: usize,
+    length: usize,
+    into: &mut Vec<u8>,
+) -> Result<(), Failure> {
     let end = at.checked_add(length);
     assert!(end.is_some_and(|end| end <= words.len() * 8), "{length} bytes at {at}");
-    into.reserve(length);
+    reserve(into, length)?;
     // SAFETY: the range is in the words, and there is room for it behind what the vector has. A sender that keeps to
     // the rules does not write any more; one that does not makes the bytes wrong, which a copy by the C library
     // survives.
@@ -158,4 +164,5 @@ pub fn read(words: &[AtomicU64], at: usize, length: usize, into: &mut Vec<u8>) {
         libc::memcpy(to.cast(), from.cast(), length);
         into.set_len(into.len() + length);
     }
+    Ok(())
 }

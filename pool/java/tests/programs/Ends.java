@@ -5,8 +5,11 @@ import farheap.pool.PoolException;
 import farheap.pool.SharedBuffer;
 import farheap.pool.SharedMap;
 import farheap.pool.SharedPool;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** What becomes of things that are gone, or fail. Argument: a folder. */
@@ -16,6 +19,7 @@ public class Ends {
         Semantics.run("tables of destroyed maps", Ends::tables);
         Semantics.run("another map of the same name", Ends::another);
         Semantics.run("a send that fails", Ends::failedSend);
+        Semantics.run("all entries of a map with large values", Ends::largeValues);
     }
 
     private static byte[] bytes(String text) {
@@ -158,5 +162,33 @@ public class Ends {
             }
         }
         return hasFailed;
+    }
+
+    /** All together they are larger than the heap of Java. */
+    private static void largeValues() throws Exception {
+        try (SharedPool pool = Semantics.pool("large", 1024)) {
+            SharedMap map = pool.map("m", MapOptions.store(8));
+            byte[] value = new byte[8 << 20];
+            for (int i = 0; i < 24; i++) {
+                value[i] = (byte) (i + 1);
+                map.put(bytes("k" + i), value);
+                map.put(bytes("small" + i), bytes("v" + i));
+            }
+            int[] seen = new int[2];
+            map.forEach((key, found, version) -> {
+                String name = new String(key, StandardCharsets.UTF_8);
+                int number = Integer.parseInt(name.replaceAll("\\D", ""));
+                boolean isSmall = name.startsWith("small");
+                check(version == map.getVersioned(key).version(), name);
+                check(isSmall ? Arrays.equals(found, bytes("v" + number)) : found.length == 8 << 20, name);
+                check(isSmall || found[number] == number + 1 && found[number + 1] == 0, name);
+                seen[isSmall ? 1 : 0] |= 1 << number;
+            });
+            check(seen[0] == (1 << 24) - 1 && seen[1] == seen[0], Arrays.toString(seen));
+            ByteBuffer into = ByteBuffer.allocateDirect(16);
+            ByteBuffer key = ByteBuffer.wrap(bytes("k9"));
+            check(map.get(key, into.position(8)) == 8 << 20 && into.position() == 16, into);
+            check(into.get(7) == 0 && into.get(8) == 1 && into.get(15) == 8, "the first bytes");
+        }
     }
 }

@@ -333,7 +333,7 @@ public final class SharedMap {
 
     /**
      * Calls a visitor for the entries. Those that are there all the time come once, others once or not at all. The
-     * visitor may use the map.
+     * visitor may use the map. Large values are copied one at a time, each by a look-up.
      *
      * @param visitor the visitor
      */
@@ -344,12 +344,20 @@ public final class SharedMap {
             ByteBuffer packed = ByteBuffer.wrap(scan0(handle, next[0], next)).order(ByteOrder.LITTLE_ENDIAN);
             while (packed.hasRemaining()) {
                 byte[] key = new byte[(int) packed.getLong()];
-                byte[] value = new byte[(int) packed.getLong()];
+                long length = packed.getLong();
                 long version = packed.getLong();
                 packed.getLong();
                 packed.get(key);
-                packed.get(value);
-                visitor.visit(key, value, version);
+                if (length >= 0) {
+                    byte[] value = new byte[(int) length];
+                    packed.get(value);
+                    visitor.visit(key, value, version);
+                    continue;
+                }
+                Versioned found = getVersioned(key);
+                if (found != null) {
+                    visitor.visit(key, found.bytes(), found.version());
+                }
             }
         }
     }
