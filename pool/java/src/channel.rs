@@ -18,12 +18,13 @@ use crate::core::{Core, Joined};
 use crate::directory::{Directory, Entry, RING};
 use crate::failure::{Failure, Reason};
 use crate::message::{Held, Kind, Message, Owner};
+use crate::shared::Shared;
 use crate::wait;
 use crate::window::{PAGE, Pages, read, write};
-use pool::{Ref, RefReceiver, RefSender};
+use pool::{PoolError, Ref, RefReceiver, RefSender};
 use std::mem::forget;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// An end of a channel that this process has. Any thread may use it; they take turns.
@@ -31,6 +32,7 @@ pub struct End {
     state: Mutex<Option<Open>>,
     number: usize,
     what: &'static str,
+    shared: Weak<Shared>,
 }
 
 /// What an end has until it is closed and its last message is released. The order is that of dropping.
@@ -58,7 +60,8 @@ pub const LENGTH_MAX: usize = i32::MAX as usize;
 
 impl End {
     /// Takes an end of a channel. `None`: another client has it, or one that is dead and was not recovered.
-    pub fn take(core: &Arc<Core>, name: &str, is_sender: bool) -> Result<Option<End>, Failure> {
+    pub fn take(shared: &Arc<Shared>, name: &str, is_sender: bool) -> Result<Option<End>, Failure> {
+        let core = shared.core()?;
         let number = Directory::new(core.pool())?.channel(name)?.number();
         let client = core.join()?;
         // SAFETY: what borrows from them is dropped before the client, by the order of the fields of `Open`.
@@ -72,7 +75,8 @@ impl End {
         let Some(side) = side else { return Ok(None) };
         let open = Open { side: Some(side), messages: 0, client };
         let what = if is_sender { "the sender" } else { "the receiver" };
-        Ok(Some(End { state: Mutex::new(Some(open)), number, what }))
+        let shared = Arc::downgrade(shared);
+        Ok(Some(End { state: Mutex::new(Some(open)), number, what, shared }))
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Option<Open>>, Failure> {
@@ -101,7 +105,8 @@ impl End {
         if !has_room(&open.client, self.number)? {
             return Ok(false);
         }
-        let reference = open.client.alloc(HEADER + scratch.len() as u64, 0)?;
+        let bytes = HEADER + scratch.len() as u64;
+        let reference = self.retried(|| open.client.alloc(bytes, 0))?;
         let words = reference.data()?;
         words[0].store(scratch.len() as u64, Ordering::Relaxed);
         words[1].store(HEADER, Ordering::Relaxed);
@@ -120,7 +125,7 @@ impl End {
         let pages = (length as u64).max(1).next_multiple_of(PAGE);
         // SAFETY: it is dropped before the client: the client stays while `messages` is not 0.
         let client = unsafe { open.client.extended() };
-        let reference = client.alloc(HEADER + PAGE + pages, 0)?;
+        let reference = self.retried(|| client.alloc(HEADER + PAGE + pages, 0))?;
         let words = reference.data()?;
         let data_at = core.offset_of(words.as_ptr())?;
         let place = (data_at + HEADER).next_multiple_of(PAGE) - data_at;
@@ -165,7 +170,7 @@ impl End {
             Kind::Made => {
                 // What may fail comes first: afterwards the program has the bytes no more.
                 let words = held.reference().data()?;
-                let counted = client.share(held.reference())?;
+                let counted = self.retried(|| client.share(held.reference()))?;
                 // Before others may know the memory.
                 message.cut()?;
                 words[0].store(length as u64, Ordering::Relaxed);
@@ -246,6 +251,28 @@ impl End {
                 open.side = None;
             }
             leave(&mut state);
+        }
+    }
+
+    /// Runs something once more if there was no memory for it, after other clients of the process have given back what
+    /// they keep.
+    fn retried<T>(&self, mut run: impl FnMut() -> Result<T, PoolError>) -> Result<T, PoolError> {
+        match run() {
+            Err(PoolError::NoMemory { .. }) => {
+                self.shared.upgrade().iter().for_each(|shared| shared.reclaim());
+                run()
+            }
+            done => done,
+        }
+    }
+
+    /// Gives back what the client keeps. Waits for nobody.
+    pub fn reclaim(&self) {
+        if let Ok(state) = self.state.try_lock()
+            && let Some(open) = &*state
+        {
+            // If it fails, the client does it later by itself.
+            let _ = open.client.reclaim();
         }
     }
 

@@ -35,7 +35,14 @@ pub struct Table {
 
 /// The maps that one client has open, by the addresses of their [`Table`]s. Dropped before the client.
 #[derive(Default)]
-pub struct Maps(BTreeMap<usize, (Arc<Table>, Map<'static>)>);
+pub struct Maps(BTreeMap<usize, Place>);
+
+struct Place {
+    table: Arc<Table>,
+    map: Map<'static>,
+    /// The client has opened it before others of this process.
+    is_first: bool,
+}
 
 impl Table {
     pub fn is_gone(&self) -> bool {
@@ -55,31 +62,39 @@ impl SharedMap {
         name: Vec<u8>,
         options: Option<&MapOptions>,
     ) -> Result<Option<SharedMap>, Failure> {
-        let opened = shared.with(|used| {
-            // SAFETY: the maps of a client are dropped before it.
-            let client = unsafe { used.client.extended() };
-            let Some((map, at)) = open(client, &name, options)? else { return Ok(None) };
-            let table = Table { name, at, is_gone: AtomicBool::new(false) };
-            Ok(Some(used.maps.keep(Arc::new(table), map)))
+        let opened = shared.retried(|| {
+            shared.with(|used| {
+                // SAFETY: the maps of a client are dropped before it.
+                let client = unsafe { used.client.extended() };
+                let Some((map, at)) = open(client, &name, options)? else { return Ok(None) };
+                let table = Table { name: name.clone(), at, is_gone: AtomicBool::new(false) };
+                let table = Arc::new(table);
+                used.maps.keep(Place { table: table.clone(), map, is_first: true });
+                Ok(Some(table))
+            })
         })?;
         let Some(table) = opened else { return Ok(None) };
         shared.know(&table);
         Ok(Some(SharedMap { shared, table }))
     }
 
-    /// Runs an operation on the map, with a client that no other thread uses meanwhile.
+    /// Runs an operation on the map, with a client that no other thread uses meanwhile. It is run twice if there was no
+    /// memory the first time.
     pub fn with<T, E: Into<Failure>>(
         &self,
-        run: impl FnOnce(&Map<'static>) -> Result<T, E>,
+        mut run: impl FnMut(&Map<'static>) -> Result<T, E>,
     ) -> Result<T, Failure> {
         self.check()?;
-        self.checked(self.shared.with(|used| self.run(used, run)))
+        self.checked(
+            self.shared.retried(|| self.shared.with(|used| self.run(used, |map| run(map)))),
+        )
     }
 
     /// The value of a key, seen by a buffer. `None`: there is none.
     pub fn view(&self, key: &[u8]) -> Result<Option<Message>, Failure> {
         self.check()?;
-        self.checked(self.shared.view(|used| self.run(used, |map| map.get_counted(key))))
+        let view = || self.shared.view(|used| self.run(used, |map| map.get_counted(key)));
+        self.checked(self.shared.retried(view))
     }
 
     fn run<T, E: Into<Failure>>(
@@ -103,9 +118,9 @@ impl SharedMap {
             if at != self.table.at || self.table.is_gone() {
                 return Ok(None);
             }
-            used.maps.keep(self.table.clone(), map);
+            used.maps.keep(Place { table: self.table.clone(), map, is_first: false });
         }
-        Ok(used.maps.0.get(&key).map(|(_, map)| map))
+        Ok(used.maps.0.get(&key).map(|place| &place.map))
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -128,15 +143,19 @@ impl Drop for SharedMap {
 }
 
 impl Maps {
-    fn keep(&mut self, table: Arc<Table>, map: Map<'static>) -> Arc<Table> {
-        self.0.insert(key_of(&table), (table.clone(), map));
-        table
+    fn keep(&mut self, place: Place) {
+        self.0.insert(key_of(&place.table), place);
+    }
+
+    /// Whether the client must keep one for the others.
+    pub fn has_first(&self) -> bool {
+        self.0.values().any(|place| place.is_first)
     }
 
     /// Drops those that are gone. Returns whether there were some.
     pub fn drop_gone(&mut self) -> bool {
         let before = self.0.len();
-        self.0.retain(|_, (table, _)| !table.is_gone());
+        self.0.retain(|_, place| !place.table.is_gone());
         self.0.len() < before
     }
 }

@@ -159,7 +159,7 @@ natives! {
         env, pool: jlong, name: jbyteArray, is_sender: jboolean
     ) -> jlong {
         let name = env.text(name)?;
-        let end = object::<Shared>(pool)?.end(&name, is_sender)?;
+        let end = counted::<Shared>(pool)?.end(&name, is_sender)?;
         Ok(end.map_or(0, handle))
     }
 }

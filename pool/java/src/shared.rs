@@ -41,6 +41,8 @@ pub struct Used {
     gone: usize,
     /// How often the client is to free what it has put aside, as it has let go of something large.
     reclaims: u8,
+    /// For how many passes of the library's thread nobody has used it.
+    idle: u8,
     pub client: Joined,
 }
 
@@ -63,6 +65,9 @@ impl Used {
         }
     }
 }
+
+/// After so many passes of the library's thread a client is idle.
+const IDLE: u8 = 2;
 
 /// What somebody looked at the first time is free the second time, or the third.
 const RECLAIMS: u8 = 3;
@@ -194,6 +199,7 @@ impl Shared {
                         number,
                         gone: 0,
                         reclaims: 0,
+                        idle: 0,
                         client,
                     });
                 }
@@ -206,6 +212,7 @@ impl Shared {
         match &mut *stripe {
             Stripe::Joined(used) if !used.is_closed => {
                 used.drop_gone(self.gone.load(Ordering::Acquire));
+                used.idle = 0;
                 run(used)
             }
             _ => Err(CLOSED),
@@ -290,6 +297,38 @@ impl Shared {
         }
     }
 
+    /// Runs something once more if there was no memory for it, after the clients that no thread uses now have given back
+    /// what they keep for later.
+    pub fn retried<T>(&self, mut run: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+        match run() {
+            Err(Failure::Pool(Reason::Memory, _)) => {
+                self.reclaim();
+                run()
+            }
+            done => done,
+        }
+    }
+
+    /// The clients that no thread uses now give back what they keep. Those that are idle leave the pool; the next thread
+    /// that needs one joins again. Waits for nobody.
+    pub fn reclaim(&self) {
+        let gone = self.gone.load(Ordering::Acquire);
+        for stripe in &self.stripes {
+            let Ok(mut stripe) = stripe.try_lock() else { continue };
+            let Stripe::Joined(used) = &mut *stripe else { continue };
+            used.drop_gone(gone);
+            let is_needed = used.is_closed || used.views > 0 || used.maps.has_first();
+            if used.idle >= IDLE && !is_needed {
+                *stripe = Stripe::Unused;
+            } else {
+                // If it fails, the client does it later by itself.
+                let _ = used.client.reclaim();
+            }
+        }
+        let ends = self.ends.try_lock().map(|ends| ends.clone()).unwrap_or_default();
+        ends.iter().filter_map(Weak::upgrade).for_each(|end| end.reclaim());
+    }
+
     /// Finds the maps that anybody has destroyed: others have their names, or nothing has.
     fn check_names(&self, client: &RefClient) {
         let Ok(known) = self.tables.lock().map(|tables| tables.clone()) else { return };
@@ -313,12 +352,23 @@ impl Shared {
                 break;
             }
         }
+        for stripe in &self.stripes {
+            if let Ok(mut stripe) = stripe.try_lock()
+                && let Stripe::Joined(used) = &mut *stripe
+            {
+                used.idle = used.idle.saturating_add(1);
+            }
+        }
         self.sweep();
     }
 
     /// Takes an end of a channel, as [`End::take`].
-    pub fn end(&self, name: &str, is_sender: bool) -> Result<Option<Arc<End>>, Failure> {
-        let end = End::take(&self.core()?, name, is_sender)?.map(Arc::new);
+    pub fn end(
+        self: &Arc<Shared>,
+        name: &str,
+        is_sender: bool,
+    ) -> Result<Option<Arc<End>>, Failure> {
+        let end = End::take(self, name, is_sender)?.map(Arc::new);
         let mut ends = self.ends.lock().map_err(|_| Failure::internal("an earlier panic"))?;
         ends.retain(|end| end.strong_count() > 0);
         ends.extend(end.as_ref().map(Arc::downgrade));

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** What becomes of things that are gone, or fail. Argument: a folder. */
 public class Ends {
@@ -20,6 +21,7 @@ public class Ends {
         Semantics.run("another map of the same name", Ends::another);
         Semantics.run("a send that fails", Ends::failedSend);
         Semantics.run("all entries of a map with large values", Ends::largeValues);
+        Semantics.run("what idle threads have kept", Ends::hoards);
     }
 
     private static byte[] bytes(String text) {
@@ -190,5 +192,38 @@ public class Ends {
             check(map.get(key, into.position(8)) == 8 << 20 && into.position() == 16, into);
             check(into.get(7) == 0 && into.get(8) == 1 && into.get(15) == 8, "the first bytes");
         }
+    }
+
+    /** How many entries fit, after some threads have used as much of the pool as there is, and given it back. */
+    private static int room(String name, int threads) throws Exception {
+        try (SharedPool pool = Semantics.pool(name, 64)) {
+            SharedMap map = pool.map("m", MapOptions.store(10_000));
+            AtomicInteger number = new AtomicInteger();
+            inThreads(threads, () -> {
+                int own = number.getAndIncrement();
+                for (int i = 0; i < 16_000 / threads; i++) {
+                    map.put(bytes("own" + own + " " + i), new byte[1 + i % 990]);
+                }
+                for (int i = 0; i < 16_000 / threads; i++) {
+                    map.remove(bytes("own" + own + " " + i));
+                }
+            });
+            int count = 0;
+            for (int i = 0; i < 5; i++) {
+                // The threads have been idle for a while.
+                Thread.sleep(200);
+                int[] next = {count};
+                count += untilFull(() -> map.put(bytes("k" + next[0]++), new byte[900]));
+            }
+            return count;
+        }
+    }
+
+    /** Memory that the clients of other threads keep for later is had by the one that needs it. */
+    private static void hoards() throws Exception {
+        int processors = Runtime.getRuntime().availableProcessors();
+        int before = room("unused", 0);
+        int after = room("used", Math.max(4, Math.min(2 * processors, 32)));
+        check(after >= before * 97L / 100, before + " entries have room, and " + after + " after others");
     }
 }
