@@ -177,7 +177,14 @@ impl End {
                 sender.send(counted)?.is_ok()
             }
             // This reads nothing that the message's own client changes.
-            Kind::Received if length == message.length() => sender.send_shared(held.reference())?,
+            Kind::Received if length == message.length() => {
+                match sender.send_shared(held.reference()) {
+                    Err(PoolError::OtherClient { .. }) => {
+                        return Err(Failure::Argument("a buffer of another pool".into()));
+                    }
+                    is_sent => is_sent?,
+                }
+            }
             Kind::Received => {
                 return Err(Failure::Argument("a received buffer is sent as a whole".into()));
             }

@@ -297,8 +297,8 @@ impl Shared {
         }
     }
 
-    /// Runs something once more if there was no memory for it, after the clients that no thread uses now have given back
-    /// what they keep for later.
+    /// Runs something once more if there was no memory for it, after the clients that no thread uses now have given
+    /// back what they keep for later.
     pub fn retried<T>(&self, mut run: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
         match run() {
             Err(Failure::Pool(Reason::Memory, _)) => {
@@ -309,8 +309,8 @@ impl Shared {
         }
     }
 
-    /// The clients that no thread uses now give back what they keep. Those that are idle leave the pool; the next thread
-    /// that needs one joins again. Waits for nobody.
+    /// The clients that no thread uses now give back what they keep. Those that are idle leave the pool; the next
+    /// thread that needs one joins again. Waits for nobody.
     pub fn reclaim(&self) {
         let gone = self.gone.load(Ordering::Acquire);
         for stripe in &self.stripes {

@@ -594,6 +594,13 @@ public class Semantics {
                 refused(IllegalArgumentException.class, () -> out.offer(made, 11));
                 refused(IllegalArgumentException.class, () -> out.offer(made, -1));
                 check(out.offer(made), "it is still there");
+                try (SharedPool second = pool("second", 64);
+                        ChannelSender away = second.channel("c").sender();
+                        ChannelReceiver in = pool.channel("c").receiver();
+                        SharedBuffer received = in.poll()) {
+                    refused(IllegalArgumentException.class, () -> away.offer(received));
+                    check(received.size() == 10 && other.offer(received), "sent in its own pool");
+                }
             }
         }
     }

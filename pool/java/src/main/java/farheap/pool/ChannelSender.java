@@ -69,7 +69,7 @@ public final class ChannelSender extends ChannelEnd {
      * @return false if 1,024 messages are on their way already
      * @throws PoolException if the pool has no memory to count it: then it may be sent later
      * @throws IllegalStateException if the buffer is released, or the end closed
-     * @throws IllegalArgumentException if the buffer is another sender's, or a value of a map
+     * @throws IllegalArgumentException if the buffer is another sender's or another pool's, or a value of a map
      */
     public boolean offer(SharedBuffer message) {
         return offer(message, message.size());

@@ -326,7 +326,7 @@ public final class SharedMap {
         return size() == 0;
     }
 
-    /** Removes the entries that are there. */
+    /** Removes the entries that are there. Takes time in proportion to the table and the entries. */
     public void clear() {
         clear0(handle);
     }

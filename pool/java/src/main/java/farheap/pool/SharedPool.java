@@ -100,12 +100,12 @@ public final class SharedPool implements AutoCloseable {
 
     /**
      * Returns the map of a name, which is made if there is none. If several processes make it at a time, all get the
-     * same one. The options of the one that made it count.
+     * same one. The options of the one that made it count. Making it takes time in proportion to the table.
      *
-     * @param name the name: 1 to 255 bytes of UTF-8. A pool has 64 names of maps
+     * @param name the name: 1 to 255 bytes of UTF-8. A pool has 64 names of maps, those of destroyed maps included
      * @param options how to make it
      * @return the map
-     * @throws PoolException if there is no memory for its table
+     * @throws PoolException if there is no memory for its table, or no name left
      * @throws IllegalArgumentException if the name is impossible
      * @throws IllegalStateException if the pool is closed
      */
@@ -154,7 +154,11 @@ public final class SharedPool implements AutoCloseable {
 
     /**
      * Removes a map with all its entries. All that have it, in any process, get {@link IllegalStateException} from then
-     * on. Takes time in proportion to the map.
+     * on, also if another map gets the name. Takes time in proportion to the map: its table and its entries.
+     *
+     * <p>The table is free when all processes that had the map open have let go of it, which takes some tenths of a
+     * second. The name stays one of the 64 that the pool has, and may be given to a map again: a program that needs
+     * many maps one after the other uses a few names in turn.
      *
      * @param name the name
      * @return whether there was one
