@@ -22,15 +22,16 @@
 //! ```
 //!
 //! 1. A client of the pool is used by one thread at a time: each is under a lock of its own. Threads spread over some
-//!    stripes, and a thread that finds a stripe busy takes another one. An end of a channel has a client of its own.
-//!    If all are busy it waits for its own.
+//!    stripes, and a thread that finds a stripe busy takes another one; if all are busy it waits for its own. An end of
+//!    a channel has a client of its own.
 //! 2. No call holds a Java array, so none delays a garbage collection. Nor does one wait for another process: such
 //!    waits are loops in Java over calls of 20 ms at most. A call takes time in proportion to what it copies. Those
 //!    that make, clear or destroy a map take time in proportion to its table and entries, which may be seconds; the
 //!    client is busy meanwhile.
 //! 3. A panic never crosses the border: it becomes an exception, and the client that it met is used no more. What that
 //!    client has is recovered when this process has ended.
-//! 4. One thread of each open pool recovers the dead of other processes, every 100 ms. It never enters the JVM.
+//! 4. One thread of each open pool recovers the dead of other processes, every 100 ms, and lets go of maps that others
+//!    have destroyed. It never enters the JVM.
 
 mod channel;
 mod core;

@@ -311,7 +311,7 @@ fn copy(map: &Map<'static>, key: &[u8], into: &mut Vec<u8>) -> Result<Option<u64
 /// Copies the first bytes of the value of a key to an address. Returns how many the value has.
 ///
 /// # Safety
-/// There is room for so many bytes.
+/// There is room for this many bytes.
 unsafe fn copy_to(
     map: &Map<'static>,
     key: &[u8],

@@ -66,7 +66,7 @@ impl Used {
     }
 }
 
-/// After so many passes of the library's thread a client is idle.
+/// After this many passes of the library's thread a client is idle.
 const IDLE: u8 = 2;
 
 /// What somebody looked at the first time is free the second time, or the third.
