@@ -94,6 +94,9 @@ pub enum PoolError {
     /// The object of this name is no map, or the reference is to no entry of a map.
     #[error("the object at {object:#x} is of another kind")]
     Kind { object: u64 },
+    /// A bucket of a map has as many entries as it can have.
+    #[error("a bucket of the map has {max} entries, and cannot have more")]
+    Bucket { max: u64 },
     /// The map was destroyed.
     #[error("the map was destroyed")]
     Closed,

@@ -75,7 +75,7 @@ impl<'c> Map<'c> {
         want: Want,
     ) -> Result<Outcome, PoolError> {
         let is_put = entry.is_some();
-        let mut new = [entry, None];
+        let (mut new, mut rooms) = ([entry, None], ROOMS);
         let n = hash.place(self.table.buckets.len());
         loop {
             let reader = self.client.read()?;
@@ -114,9 +114,10 @@ impl<'c> Map<'c> {
                     return Ok(Outcome::Done(done));
                 }
                 Ok(false) => {}
-                Err(PoolError::NoMemory { bytes }) => {
+                Err(PoolError::NoMemory { bytes }) if rooms > 0 => {
                     drop(reader);
-                    // There is room for a node, perhaps, when it is made again.
+                    rooms -= 1;
+                    // There is room for a node, perhaps, when it is made again. Others may be faster.
                     self.make_room(bytes, || self.client.alloc(bytes, 0))?.release()?;
                 }
                 Err(error) => return Err(error),
@@ -232,12 +233,15 @@ impl<'c> Map<'c> {
 
     /// A new node with these entries.
     #[cold]
-    fn node(&self, count: usize, items: impl Iterator<Item = u64>) -> Result<Ref<'c>, PoolError> {
-        let bytes = 8 * count as u64;
+    pub(super) fn node(
+        &self,
+        count: usize,
+        items: impl Iterator<Item = u64>,
+    ) -> Result<Ref<'c>, PoolError> {
         if count > NODE_MAX {
-            return Err(PoolError::NoMemory { bytes });
+            return Err(PoolError::Bucket { max: NODE_MAX as u64 });
         }
-        let node = self.client.alloc_open(bytes, 0)?;
+        let node = self.client.alloc_open(8 * count as u64, 0)?;
         let words = self.words.some(node.object(), count)?;
         for (word, item) in words.iter().zip(items) {
             word.store(item, Ordering::Relaxed);
@@ -245,6 +249,9 @@ impl<'c> Map<'c> {
         Ok(node)
     }
 }
+
+/// How often a change makes room for a node in a full heap.
+const ROOMS: u32 = 16;
 
 /// Bytes of the block of a node.
 fn node_bytes(count: usize) -> u64 {

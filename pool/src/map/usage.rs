@@ -12,7 +12,7 @@ use crate::refs::{RefClient, Refs};
 use crate::sync::{Ordering, own};
 use std::collections::{BTreeMap, BTreeSet};
 
-const ANY: MapOptions = MapOptions { entries: 100, capacity: u64::MAX, evicts: true };
+pub(super) const ANY: MapOptions = MapOptions { entries: 100, capacity: u64::MAX, evicts: true };
 
 /// Objects that the buckets of a map refer to. An error if a key is there twice, or if the counts are wrong.
 pub(super) fn objects_of(map: &Map) -> Result<Vec<u64>, String> {
@@ -62,13 +62,13 @@ pub(super) fn check_all(refs: &Refs, maps: &[&Map]) -> Result<(), String> {
     audit_with(refs, &[], &objects).map(|_| ())
 }
 
-fn get(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn get(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
     let mut value = vec![];
     map.get(key, &mut value).unwrap().map(|_| value)
 }
 
 /// A pool with a layer and a client, for a test.
-fn with(test: impl FnOnce(&Refs, &RefClient)) {
+pub(super) fn with(test: impl FnOnce(&Refs, &RefClient)) {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap();
