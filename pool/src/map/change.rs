@@ -118,7 +118,8 @@ impl<'c> Map<'c> {
                     drop(reader);
                     rooms -= 1;
                     // There is room for a node, perhaps, when it is made again. Others may be faster.
-                    self.make_room(bytes, || self.client.alloc(bytes, 0))?.release()?;
+                    let data = bytes.saturating_sub(Ref::DATA_AT);
+                    self.make_room(bytes, || self.client.alloc(data, 0))?.release()?;
                 }
                 Err(error) => return Err(error),
             }

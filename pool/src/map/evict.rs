@@ -66,15 +66,15 @@ impl Map<'_> {
         Ok(())
     }
 
-    /// The heap is full: removes entries, more each time, until what is needed can be made. An error if nothing is
-    /// left of that size.
+    /// The heap is full: removes entries, more each time, until what is needed can be made. `bytes` are those of its
+    /// block, with the header. An error if nothing is left of that size.
     #[cold]
     pub(super) fn make_room<T>(
         &self,
         bytes: u64,
         make: impl Fn() -> Result<T, PoolError>,
     ) -> Result<T, PoolError> {
-        let kind = size_of_block(Ref::DATA_AT + bytes).0;
+        let kind = size_of_block(bytes).0;
         let mut wanted = (4 * bytes).max(BATCH[1]);
         loop {
             self.client.reclaim()?;

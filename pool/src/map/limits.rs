@@ -1,8 +1,9 @@
 //! What a map does when a bucket, the map or the heap is full.
 
 use super::client::{Map, MapOptions};
-use super::usage::{ANY, get, with};
+use super::usage::{ANY, check, get, with};
 use crate::PoolError;
+use crate::refs::{Ref, RefClient};
 
 /// Keys, all of the bucket with this number.
 fn keys_of(map: &Map, bucket: usize, count: usize) -> Vec<[u8; 8]> {
@@ -30,5 +31,55 @@ fn a_full_bucket_refuses() {
         assert_eq!(get(&map, &keys[1]), None);
         assert!(map.remove(&keys[0]).unwrap());
         assert!(map.put_if_absent(&keys[1], b"1", 0).unwrap().is_some());
+    });
+}
+
+/// What has no room in the slabs of its kind needs an entry of the same kind to go.
+#[test]
+fn a_full_heap_evicts_entries_of_the_kind_that_is_needed() {
+    for block in [1008, 1024, 64 << 10, 512 << 10] {
+        with(|_, client| {
+            let map = Map::create(client, b"map", &MapOptions { entries: 50_000, ..ANY }).unwrap();
+            // The header of the object, the words of the entry, and the key.
+            let value = vec![7; block - 32 - 24 - 8];
+            for n in 0..(64 << 20) / block as u64 {
+                map.put(&n.to_le_bytes(), &value, 0)
+                    .unwrap_or_else(|e| panic!("{block}, {n}: {e}"));
+            }
+            assert!(map.stats().unwrap().evictions > 0, "{block}");
+        });
+    }
+}
+
+/// All small blocks that are free.
+fn fill<'c>(client: &'c RefClient<'c>) -> Vec<Ref<'c>> {
+    // Their roots are made before.
+    drop((0..60_000).map(|_| client.alloc(0, 0).unwrap()).collect::<Vec<_>>());
+    client.reclaim().unwrap();
+    let sizes = (32u64..=1024).rev().step_by(16).map(|bytes| bytes - 32);
+    sizes.flat_map(|bytes| std::iter::from_fn(move || client.alloc(bytes, 0).ok())).collect()
+}
+
+#[test]
+fn a_full_heap_makes_room_for_a_node() {
+    with(|refs, client| {
+        let client: &RefClient = client;
+        let map = Map::create(client, b"map", &MapOptions { entries: 1000, ..ANY }).unwrap();
+        // The largest node that is a small block.
+        let keys = keys_of(&map, 3, 124);
+        for key in &keys[..123] {
+            map.put(key, b"value", 0).unwrap();
+        }
+        for bucket in 10..200 {
+            map.put(&keys_of(&map, bucket, 1)[0], &[1; 1024 - 64], 0).unwrap();
+        }
+        let mut draft = map.draft(&keys[123], 4, 0).unwrap();
+        draft.write(0, b"more");
+        let filling = fill(client);
+        map.put_draft(draft).unwrap();
+        assert_eq!(get(&map, &keys[123]).unwrap(), b"more");
+        assert!(map.stats().unwrap().evictions > 0);
+        drop(filling);
+        check(refs, &map).unwrap();
     });
 }
