@@ -75,7 +75,7 @@ impl<'c> Map<'c> {
         want: Want,
     ) -> Result<Outcome, PoolError> {
         let is_put = entry.is_some();
-        let (mut new, mut rooms) = ([entry, None], ROOMS);
+        let (mut new, mut rooms, mut reserved) = ([entry, None], ROOMS, 0);
         let n = hash.place(self.table.buckets.len());
         loop {
             let reader = self.client.read()?;
@@ -98,6 +98,17 @@ impl<'c> Map<'c> {
                 }
                 None => (version.unwrap_or(0), None, 0),
             };
+            let grows = is_put && found.is_none();
+            let growth = if grows { node_growth(content.len()) } else { 0 };
+            if growth > reserved {
+                let more = growth - reserved;
+                reserved = growth;
+                if !self.take_room(more) {
+                    drop(reader);
+                    self.reserve_node(more + gained)?;
+                    continue;
+                }
+            }
             let lost = found.map(|(n, entry)| (n, entry.offset()));
             let lost_bytes = found.map_or(0, |(_, entry)| entry.block_bytes());
             let edit = Edit { lost, got, empty: EMPTY };
@@ -110,7 +121,9 @@ impl<'c> Map<'c> {
                     }
                     drop(reader);
                     self.client.unlinked(lost_bytes)?;
-                    self.gain(lost_bytes);
+                    let shrinks = !is_put && content.len() > 0;
+                    let shrunk = if shrinks { node_growth(content.len() - 1) } else { 0 };
+                    self.gain(lost_bytes + shrunk);
                     return Ok(Outcome::Done(done));
                 }
                 Ok(false) => {}
@@ -257,4 +270,11 @@ const ROOMS: u32 = 16;
 /// Bytes of the block of a node.
 fn node_bytes(count: usize) -> u64 {
     size_of_block((Ref::DATA_AT + 8 * count as u64).next_multiple_of(16)).1
+}
+
+/// How many bytes the node of a bucket with this many entries has less than that with one more.
+#[inline]
+fn node_growth(count: usize) -> u64 {
+    let bytes = |count| if count < 2 { 0 } else { node_bytes(count) };
+    bytes(count + 1) - bytes(count)
 }

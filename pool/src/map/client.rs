@@ -25,6 +25,8 @@ pub struct Map<'c> {
     pub(super) tally: &'c [AtomicU64],
     /// How many bytes the client may add before it looks at the capacity.
     pub(super) room: Cell<u64>,
+    /// How many clients there were when it got that.
+    pub(super) sharers: Cell<u64>,
     /// Keeps the table.
     reference: Ref<'c>,
     seed: u64,
@@ -113,9 +115,9 @@ impl<'c> Map<'c> {
         let (client, table) = (reference.client(), Table::of(&reference)?);
         table.enter(client.id());
         let [seed, capacity, evicts] = [SEED, CAPACITY, EVICTS].map(|n| own(&table.head[n]));
-        let (tally, evicts, room) = (table.tally(client.id()), evicts != 0, Cell::new(0));
-        let words = Words::of(client);
-        Ok(Map { client, table, words, tally, room, reference, seed, capacity, evicts })
+        let (tally, evicts, words) = (table.tally(client.id()), evicts != 0, Words::of(client));
+        let [room, sharers] = [0; 2].map(Cell::new);
+        Ok(Map { client, table, words, tally, room, sharers, reference, seed, capacity, evicts })
     }
 
     /// Removes all entries, and the name: clients that have the map get errors ([`PoolError::Closed`]) from then on.

@@ -5,7 +5,8 @@
 //! not marked: those that are never looked up leave first.
 //!
 //! How much there is, is the sum of what all clients have added and removed. It is looked at after some bytes only, so
-//! the map may have a little more than its capacity: a sixty-fourth.
+//! the map may have a little more than its capacity: a sixty-fourth, which all clients divide. Those that look at the
+//! sum at the same time may add one entry each beyond that.
 
 use super::client::Map;
 use super::entry::{Entry, data_bytes, no_memory};
@@ -21,49 +22,87 @@ const STEP: u64 = 4;
 /// Bytes that are removed at a time, above those that are needed, at least and at most.
 const BATCH: [u64; 2] = [4 << 10, 64 << 10];
 
+/// How often the sum is looked at after entries were removed.
+const ROUNDS: u32 = 16;
+
 impl Map<'_> {
     /// Makes sure that an entry may be added: others are removed, perhaps.
     #[inline(always)]
     pub(super) fn reserve(&self, key: usize, value: usize) -> Result<(), PoolError> {
         let data = data_bytes(key, value).ok_or_else(|| no_memory(value))?;
         let bytes = size_of_block(Ref::DATA_AT + data).1;
-        match self.room.get().checked_sub(bytes) {
-            Some(rest) => {
-                self.room.set(rest);
-                Ok(())
-            }
-            None => self.refill(bytes),
+        if self.take_room(bytes) { Ok(()) } else { self.refill(bytes) }
+    }
+
+    /// The same for an entry that is about to be added, with what the node of its bucket is to have more than now. A
+    /// map that does not evict has it all the same: the next entry is refused.
+    #[cold]
+    pub(super) fn reserve_node(&self, bytes: u64) -> Result<(), PoolError> {
+        if self.evicts {
+            return self.refill(bytes);
         }
+        self.room.set(0);
+        Ok(())
+    }
+
+    /// False: there is less room, or it was divided among fewer clients than there are.
+    #[inline(always)]
+    pub(super) fn take_room(&self, bytes: u64) -> bool {
+        let rest = self.room.get().checked_sub(bytes);
+        let rest = rest.filter(|_| self.sharers.get() == self.clients());
+        rest.inspect(|rest| self.room.set(*rest)).is_some()
     }
 
     /// Bytes were removed.
     #[inline]
     pub(super) fn gain(&self, bytes: u64) {
-        let share = self.capacity / 64 / own(&self.table.head[HIGHEST]).max(1);
         if bytes != 0 {
-            self.room.set(self.room.get().saturating_add(bytes).min(share));
+            self.set_room(self.room.get().saturating_add(bytes));
         }
+    }
+
+    /// How many clients divide what the map may have above its capacity.
+    #[inline(always)]
+    fn clients(&self) -> u64 {
+        own(&self.table.head[HIGHEST]).max(1)
+    }
+
+    /// The client has this much room, but not more than its share.
+    #[inline]
+    fn set_room(&self, bytes: u64) {
+        let clients = self.clients();
+        self.sharers.set(clients);
+        self.room.set(bytes.min(self.capacity / 64 / clients));
     }
 
     #[cold]
     fn refill(&self, bytes: u64) -> Result<(), PoolError> {
+        let no_memory = Err(PoolError::NoMemory { bytes });
         if bytes > self.capacity {
-            return Err(PoolError::NoMemory { bytes });
-        }
-        let clients = own(&self.table.head[HIGHEST]).max(1);
-        let free = self.capacity.saturating_sub(self.table.sum(BYTES));
-        if free >= bytes {
-            let share = (self.capacity / 64).min(free / 2) / clients;
-            self.room.set(share.saturating_sub(bytes));
-            return Ok(());
-        }
-        if !self.evicts {
-            return Err(PoolError::NoMemory { bytes });
+            return no_memory;
         }
         let batch = (self.capacity / 1024).clamp(BATCH[0], BATCH[1]);
-        let evicted = self.evict(bytes - free + batch, None)?;
-        self.room.set((free + evicted).saturating_sub(bytes).min(batch));
-        Ok(())
+        let (mut has_evicted, mut idle) = (false, 0);
+        for _ in 0..ROUNDS {
+            let sum = self.table.sum(BYTES);
+            if let Some(rest) = self.capacity.saturating_sub(sum).checked_sub(bytes) {
+                // What others do not know of is a half at most; but if it was made for this client, it has it.
+                let half = ((rest + bytes) / 2 / self.clients()).saturating_sub(bytes);
+                self.set_room(if has_evicted { rest.min(batch) } else { half });
+                return Ok(());
+            }
+            if !self.evicts {
+                return no_memory;
+            }
+            // Others may take what is removed, so there is another look.
+            let above = sum.saturating_add(bytes) - self.capacity;
+            match self.evict(above.saturating_add(batch), None)? {
+                0 if idle == 1 => return no_memory,
+                0 => idle += 1,
+                _ => (has_evicted, idle) = (true, 0),
+            }
+        }
+        no_memory
     }
 
     /// The heap is full: removes entries, more each time, until what is needed can be made. `bytes` are those of its
@@ -90,16 +129,17 @@ impl Map<'_> {
     }
 
     /// Removes entries of this many bytes, or all that there are; with a kind, only those whose blocks are of it.
-    /// Returns how many bytes it has removed. It passes each bucket twice at most.
+    /// Returns how many bytes it has removed. It passes each bucket twice at most without removing one.
     fn evict(&self, wanted: u64, kind: Option<usize>) -> Result<u64, PoolError> {
         let count = self.table.buckets.len() as u64;
-        let (mut evicted, mut left) = (0, 2 * count + STEP);
-        while evicted < wanted && left > 0 {
+        let (mut evicted, mut passed) = (0, 0);
+        while evicted < wanted && passed < 2 * count + STEP {
             let start = self.table.hand.fetch_add(STEP, Ordering::Relaxed);
+            let before = evicted;
             for n in 0..STEP {
                 evicted += self.evict_from((start.wrapping_add(n) % count) as usize, kind)?;
             }
-            left = left.saturating_sub(STEP);
+            passed = if evicted > before { 0 } else { passed + STEP };
         }
         Ok(evicted)
     }

@@ -1,8 +1,9 @@
 //! What a map does when a bucket, the map or the heap is full.
 
-use super::client::{Map, MapOptions};
+use super::client::{Map, MapOptions, MapStats};
 use super::usage::{ANY, check, get, with};
 use crate::PoolError;
+use crate::pool::torture::Random;
 use crate::refs::{Ref, RefClient};
 
 /// Keys, all of the bucket with this number.
@@ -80,6 +81,83 @@ fn a_full_heap_makes_room_for_a_node() {
         assert_eq!(get(&map, &keys[123]).unwrap(), b"more");
         assert!(map.stats().unwrap().evictions > 0);
         drop(filling);
+        check(refs, &map).unwrap();
+    });
+}
+
+fn is_within(stats: &MapStats) -> bool {
+    stats.bytes <= stats.capacity + stats.capacity / 64
+}
+
+#[test]
+fn many_clients_together_keep_to_the_capacity() {
+    with(|refs, client| {
+        let others: Vec<_> = std::iter::from_fn(|| refs.join().ok()).collect();
+        let options = MapOptions { entries: 2000, capacity: 128_000, evicts: true };
+        let clients = std::iter::once(client).chain(&others);
+        let maps: Vec<_> = clients.map(|one| Map::create(one, b"map", &options).unwrap()).collect();
+        let mut random = Random(7);
+        for round in 0..500 {
+            let map = &maps[random.below(maps.len() as u64) as usize];
+            for n in 0..random.below(100) {
+                let key = [round, n].map(u64::to_le_bytes).concat();
+                map.put(&key, &[1; 64], 0).unwrap();
+                let stats = map.stats().unwrap();
+                assert!(is_within(&stats), "{round} {n} {stats:?}");
+            }
+        }
+        let stats = maps[0].stats().unwrap();
+        assert!(maps.len() > 4 && stats.evictions > 0 && stats.bytes > 64_000, "{stats:?}");
+        check(refs, &maps[0]).unwrap();
+    });
+}
+
+/// Clients that come later leave less to the first one.
+#[test]
+fn a_client_that_comes_divides_the_room() {
+    with(|refs, client| {
+        let options = MapOptions { entries: 2000, capacity: 128_000, evicts: true };
+        let map = Map::create(client, b"map", &options).unwrap();
+        map.put(b"key", &[1; 64], 0).unwrap();
+        let before = map.room.get();
+        let others: Vec<_> = std::iter::from_fn(|| refs.join().ok()).collect();
+        for other in &others {
+            Map::create(other, b"map", &options).unwrap();
+        }
+        map.put(b"key", &[1; 64], 0).unwrap();
+        let share = options.capacity / 64 / (others.len() as u64 + 1);
+        assert!(before > share && map.room.get() <= share, "{before} {}", map.room.get());
+    });
+}
+
+/// With 253 entries of one bucket, the node has 512 bytes more than with 252, and does not fit.
+#[test]
+fn nodes_are_within_the_capacity() {
+    with(|refs, client| {
+        let options = MapOptions { entries: 0, capacity: 18_300, evicts: true };
+        let map = Map::create(client, b"map", &options).unwrap();
+        for key in keys_of(&map, 3, 1000) {
+            map.put(&key, b"", 0).unwrap();
+            let stats = map.stats().unwrap();
+            assert!(is_within(&stats), "{stats:?}");
+        }
+        check(refs, &map).unwrap();
+    });
+}
+
+/// There are few buckets, and the hand has to come back to each of them.
+#[test]
+fn a_large_value_makes_as_much_room_as_it_takes() {
+    with(|refs, client| {
+        let options = MapOptions { entries: 0, capacity: 128_000, evicts: true };
+        let map = Map::create(client, b"map", &options).unwrap();
+        for n in 0..2000u64 {
+            map.put(&n.to_le_bytes(), &[1; 32], 0).unwrap();
+        }
+        map.put(b"large", &[1; 90_000], 0).unwrap();
+        let stats = map.stats().unwrap();
+        assert!(is_within(&stats) && stats.entries > 20, "{stats:?}");
+        assert_eq!(get(&map, b"large").unwrap().len(), 90_000);
         check(refs, &map).unwrap();
     });
 }
