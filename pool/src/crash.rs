@@ -106,6 +106,7 @@ pub(crate) const POINTS: &[&str] = &[
     "huge.settle_cleared",
     "huge.stored",
     "huge.withdrawn",
+    "map.closing",
     "refs.attached",
     "refs.change_aimed",
     "refs.change_begun",
@@ -169,7 +170,7 @@ pub(crate) fn is_of_heap(point: &str) -> bool {
 /// Whether each client and recoverer comes to the point, whatever it uses the pool for.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_all(point: &str) -> bool {
-    let others = ["ring.", "refs.", "shared."];
+    let others = ["ring.", "refs.", "shared.", "map."];
     !is_of_heap(point) && !others.iter().any(|floor| point.starts_with(floor))
 }
 

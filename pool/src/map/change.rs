@@ -172,7 +172,7 @@ impl<'c> Map<'c> {
     }
 
     /// Removes all entries, and lets nobody put others.
-    pub(super) fn close(&self) -> Result<(), PoolError> {
+    pub(super) fn close_buckets(&self) -> Result<(), PoolError> {
         for bucket in 0..self.table.buckets.len() {
             loop {
                 let reader = self.client.read()?;

@@ -94,19 +94,33 @@ impl<'c> Map<'c> {
     ) -> Result<Map<'c>, PoolError> {
         // The lifetime of the client's own parts.
         let client: &'c RefClient<'c> = client;
-        let found = match client.named(name)? {
-            Some(found) => found,
-            None => {
-                let MapOptions { entries, capacity, evicts } = *options;
-                let table = Table::make(client, entries, capacity, evicts)?;
-                client.name(name, &table)?
+        loop {
+            let found = match client.named(name)? {
+                Some(found) => found,
+                None => {
+                    let MapOptions { entries, capacity, evicts } = *options;
+                    let table = Table::make(client, entries, capacity, evicts)?;
+                    client.name(name, &table)?
+                }
+            };
+            let map = Map::of(found)?;
+            if map.table.open().is_ok() {
+                return Ok(map);
             }
-        };
-        Map::of(found)
+            // Who destroyed it was killed, or is not yet done.
+            map.close(name)?;
+        }
     }
 
-    /// The map of this name. `None`: there is none. An error if the name is another thing's.
+    /// The map of this name. `None`: there is none, or one that is being destroyed. An error if the name is another
+    /// thing's.
     pub fn open(client: &'c RefClient<'_>, name: &[u8]) -> Result<Option<Map<'c>>, PoolError> {
+        let map = Map::by_name(client, name)?;
+        Ok(map.filter(|map| map.table.open().is_ok()))
+    }
+
+    /// The map of this name, also if it is being destroyed.
+    fn by_name(client: &'c RefClient<'_>, name: &[u8]) -> Result<Option<Map<'c>>, PoolError> {
         let client: &'c RefClient<'c> = client;
         client.named(name)?.map(Map::of).transpose()
     }
@@ -121,13 +135,20 @@ impl<'c> Map<'c> {
     }
 
     /// Removes all entries, and the name: clients that have the map get errors ([`PoolError::Closed`]) from then on.
-    /// Its memory is freed with the last of them. False: there is no map of this name. If the caller dies, another one
-    /// may continue by the same call. It takes time in proportion to the table and the entries.
+    /// Its memory is freed with the last of them. False: there is no map of this name. One store decides that it is
+    /// destroyed. If the caller dies after it, or gets an error, the next call of this, or of [`Map::create`], does the
+    /// rest. It takes time in proportion to the table and the entries.
     pub fn destroy(client: &RefClient<'_>, name: &[u8]) -> Result<bool, PoolError> {
-        let Some(map) = Map::open(client, name)? else { return Ok(false) };
-        map.close()?;
-        client.forget(name, &map.reference)?;
+        let Some(map) = Map::by_name(client, name)? else { return Ok(false) };
+        map.table.begin_closing();
+        map.close(name)?;
         Ok(true)
+    }
+
+    /// Finishes the destruction of the map, which has begun. Several clients may do that at a time.
+    fn close(&self, name: &[u8]) -> Result<(), PoolError> {
+        self.close_buckets()?;
+        self.client.forget(name, &self.reference).map(|_| ())
     }
 
     /// Copies the value of a key to the end of a buffer, and returns its version. `None`: there is none.
@@ -285,6 +306,7 @@ impl<'c> Map<'c> {
         mut visit: impl FnMut(Entry<'r, 'c>),
     ) -> Result<Option<u64>, PoolError> {
         reader.check(self.client)?;
+        self.table.open()?;
         let count = self.table.buckets.len() as u64;
         let end = from.saturating_add(PART).min(count);
         for n in from..end {
@@ -301,6 +323,7 @@ impl<'c> Map<'c> {
 
     /// How many entries there are: exact when nobody is at work.
     pub fn len(&self) -> Result<u64, PoolError> {
+        self.table.open()?;
         Ok(self.table.sum(ENTRIES))
     }
 
@@ -311,11 +334,13 @@ impl<'c> Map<'c> {
 
     /// Removes the entries that are there. Takes time in proportion to the table and the entries.
     pub fn clear(&self) -> Result<(), PoolError> {
+        self.table.open()?;
         (0..self.table.buckets.len()).try_for_each(|n| self.empty(n))
     }
 
     /// Counts of the map. Takes time in proportion to the clients that the pool may have.
     pub fn stats(&self) -> Result<MapStats, PoolError> {
+        self.table.open()?;
         let sum = |of| self.table.sum(of);
         Ok(MapStats {
             entries: sum(ENTRIES),
@@ -333,11 +358,14 @@ impl<'c> Map<'c> {
     pub fn client(&self) -> &'c RefClient<'c> {
         self.client
     }
+
+    /// The hash of a key that is looked for. An error if the map was destroyed.
     #[inline]
     pub(super) fn hash(&self, key: &[u8]) -> Result<Hash, PoolError> {
         if key.len() > Map::KEY_MAX {
             return Err(PoolError::Key { bytes: key.len() as u64, max: Map::KEY_MAX as u64 });
         }
+        self.table.open()?;
         Ok(Hash::of(self.seed, key))
     }
 

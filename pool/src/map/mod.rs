@@ -29,6 +29,8 @@ pub use client::{Map, MapOptions, MapStats, Replaced};
 pub use entry::{Bytes, Draft, Entry, Value};
 
 #[cfg(test)]
+mod closing;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod tests;

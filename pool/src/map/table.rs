@@ -3,9 +3,10 @@
 use super::entry::Words;
 use super::hash::TAG_BITS;
 use crate::PoolError;
+use crate::crash::crash_point;
 use crate::detect::Word;
 use crate::refs::{Ref, RefClient};
-use crate::sync::{AtomicU64, Ordering, own};
+use crate::sync::{AtomicU64, Ordering, own, put};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The parts of a table:
@@ -16,13 +17,14 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 ///   | head   | hand   | tallies, by identity | buckets: words of `detect`                 |
 ///   +--------+--------+----------------------+--------------------------------------------+
 ///
-///   head: kind | seed | buckets | capacity | evicts | identities | highest identity
+///   head: kind | seed | buckets | capacity | evicts | identities | highest identity | closing
 ///   tally: bytes | entries | hits | misses | evictions | expirations
 /// ```
 ///
 /// They begin at the first multiple of 64 in the object's data. A tally is written by the client with that identity:
 /// how much it has added to the map, less what it has removed. `hand` counts the buckets that were looked at by those
-/// that evict. The rest of the head is never changed, but for the highest identity that used the map.
+/// that evict. The rest of the head is never changed, but for the highest identity that used the map, and `closing`: once it is
+/// not 0, the map is destroyed, and whoever finds it by its name finishes that.
 pub(super) struct Table<'c> {
     pub head: &'c [AtomicU64],
     pub hand: &'c AtomicU64,
@@ -39,6 +41,7 @@ pub(super) const CAPACITY: usize = 3;
 pub(super) const EVICTS: usize = 4;
 const ROWS: usize = 5;
 pub(super) const HIGHEST: usize = 6;
+const CLOSING: usize = 7;
 
 /// Words of a tally.
 pub(super) const BYTES: usize = 0;
@@ -175,7 +178,7 @@ impl<'c> Table<'c> {
         }
         let at = (table.object() + Ref::DATA_AT).next_multiple_of(LINE);
         let seed = RandomState::new().build_hasher().finish();
-        let head = [KIND, seed, buckets, capacity, evicts.into(), rows, 0];
+        let head = [KIND, seed, buckets, capacity, evicts.into(), rows, 0, 0];
         for (word, value) in pool.atomics(at, head.len())?.iter().zip(head) {
             word.store(value, Ordering::Relaxed);
         }
@@ -223,6 +226,22 @@ impl<'c> Table<'c> {
     pub(super) fn enter(&self, id: u16) {
         if own(&self.head[HIGHEST]) < id.into() {
             self.head[HIGHEST].fetch_max(id.into(), Ordering::AcqRel);
+        }
+    }
+
+    /// The map is destroyed from now on. One store.
+    pub(super) fn begin_closing(&self) {
+        put(&self.head[CLOSING], 1);
+        crash_point!("map.closing");
+    }
+
+    /// An error if the map was destroyed, also if that is not finished.
+    #[inline(always)]
+    pub(super) fn open(&self) -> Result<(), PoolError> {
+        if self.head[CLOSING].load(Ordering::Acquire) == 0 {
+            Ok(())
+        } else {
+            Err(PoolError::Closed)
         }
     }
 

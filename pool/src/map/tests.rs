@@ -289,7 +289,7 @@ fn story(
 }
 
 /// Whether the crash is at a point of a change of a bucket or a count.
-fn is_near(crash: &Crash) -> bool {
+pub(super) fn is_near(crash: &Crash) -> bool {
     ["shared.", "refs.", "detect.", "recover."].iter().any(|floor| crash.point.starts_with(floor))
 }
 
