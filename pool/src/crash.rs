@@ -144,6 +144,7 @@ pub(crate) const POINTS: &[&str] = &[
     "shared.aged",
     "shared.aimed",
     "shared.counted",
+    "shared.embraced",
     "shared.kept",
     "shared.linked",
     "shared.placed",

@@ -61,8 +61,6 @@ impl Outcome {
 struct Edit {
     lost: Option<(usize, u64)>,
     got: Option<u64>,
-    /// What the bucket has afterwards, if it is empty then.
-    empty: u64,
 }
 
 impl<'c> Map<'c> {
@@ -111,7 +109,7 @@ impl<'c> Map<'c> {
             }
             let lost = found.map(|(n, entry)| (n, entry.offset()));
             let lost_bytes = found.map_or(0, |(_, entry)| entry.block_bytes());
-            let edit = Edit { lost, got, empty: EMPTY };
+            let edit = Edit { lost, got };
             let edited =
                 self.edit(&reader, n, seen, &content, &edit, &mut new, [gained, lost_bytes]);
             match edited {
@@ -147,10 +145,9 @@ impl<'c> Map<'c> {
         seen: Marked,
         content: &Content,
         (n, entry): (usize, &Entry),
-        empty: u64,
     ) -> Result<bool, PoolError> {
         let (mut new, bytes) = ([None, None], entry.block_bytes());
-        let edit = Edit { lost: Some((n, entry.offset())), got: None, empty };
+        let edit = Edit { lost: Some((n, entry.offset())), got: None };
         self.edit(reader, bucket, seen, content, &edit, &mut new, [0, bytes])
     }
 
@@ -159,15 +156,13 @@ impl<'c> Map<'c> {
         loop {
             let reader = self.client.read()?;
             let seen = reader.marked(&self.table.buckets[bucket])?;
-            let content = self.content(seen.value)?;
-            if content.len() == 0 {
+            if self.content(seen.value)?.len() == 0 {
                 return Ok(());
             }
-            let entry = Entry::at(&reader, self.words, Bucket::at(content.item(0)))?;
-            self.take(&reader, bucket, seen, &content, (0, &entry), EMPTY)?;
-            let bytes = entry.block_bytes();
-            drop(reader);
-            self.client.unlinked(bytes)?;
+            if let Some(bytes) = self.take_all(&reader, bucket, seen, EMPTY)? {
+                drop(reader);
+                return self.client.unlinked(bytes);
+            }
         }
     }
 
@@ -180,21 +175,46 @@ impl<'c> Map<'c> {
                 if seen.value == CLOSED {
                     break;
                 }
-                let content = self.content(seen.value)?;
-                if content.len() == 0 {
-                    let at = self.table.bucket_at(bucket);
-                    let none = (0, [0; 2]);
-                    self.client.swap((at, seen, CLOSED), &mut [None, None], [0; 2], none)?.ok();
-                    continue;
+                if let Some(bytes) = self.take_all(&reader, bucket, seen, CLOSED)? {
+                    drop(reader);
+                    self.client.unlinked(bytes)?;
+                    break;
                 }
-                let entry = Entry::at(&reader, self.words, Bucket::at(content.item(0)))?;
-                self.take(&reader, bucket, seen, &content, (0, &entry), CLOSED)?;
-                let bytes = entry.block_bytes();
-                drop(reader);
-                self.client.unlinked(bytes)?;
             }
         }
         Ok(())
+    }
+
+    /// Takes all entries away from a bucket of which the reader has seen this: a node takes its entries with it, so no
+    /// memory is needed. Returns their bytes. `None`: another client was faster.
+    pub(super) fn take_all(
+        &self,
+        reader: &Reader<'c>,
+        bucket: usize,
+        seen: Marked,
+        empty: u64,
+    ) -> Result<Option<u64>, PoolError> {
+        let content = self.content(seen.value)?;
+        let mut bytes = 0;
+        for n in 0..content.len() {
+            bytes += Entry::at(reader, self.words, Bucket::at(content.item(n)))?.block_bytes();
+        }
+        let (old, inner) = match &content {
+            Content::None => (0, 0),
+            Content::One(item) => (Bucket::at(*item), 0),
+            Content::Many(node, items) => {
+                bytes += node_bytes(items.len());
+                (*node, items.len() as u64)
+            }
+        };
+        let (bytes_now, entries_now) = (own(&self.tally[BYTES]), own(&self.tally[ENTRIES]));
+        let entries = entries_now.wrapping_sub(content.len() as u64);
+        let tally = self.table.tally_at(self.client.id());
+        let tally = (tally, [bytes_now.wrapping_sub(bytes), entries]);
+        let cell = (self.table.bucket_at(bucket), seen, empty);
+        let olds = ([old, 0], inner);
+        let swapped = self.client.swap_all(cell, &mut [None, None], olds, tally)?;
+        Ok(swapped.is_ok().then_some(bytes))
     }
 
     /// One compare-and-swap of a bucket. False: another client was faster. `bytes` are those of the entries that it
@@ -218,7 +238,7 @@ impl<'c> Map<'c> {
         let mut items = others.map(|n| content.item(n)).chain(edit.got);
         let mut bytes = gained.wrapping_sub(lost);
         let value = match count {
-            0 => edit.empty,
+            0 => EMPTY,
             1 => items.next().expect("there is one"),
             _ => {
                 let node = self.node(count, items)?;

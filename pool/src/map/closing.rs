@@ -17,6 +17,9 @@ const OPTIONS: MapOptions = MapOptions { entries: 0, capacity: u64::MAX, evicts:
 /// Entries: in the few buckets of the table there are several of each.
 const ENTRIES: u64 = 40;
 
+/// A node takes its entries with it.
+const EMBRACED: &str = "shared.embraced";
+
 fn key(n: u64) -> [u8; 8] {
     n.to_le_bytes()
 }
@@ -43,7 +46,7 @@ fn is_destroyed(map: &Map) -> bool {
     destroyed
 }
 
-/// A client destroys a map, or removes all that is there, and dies. Returns the points that it and its recoverer
+/// A client destroys a map, and dies. Returns the points that it and its recoverer
 /// passed, and whether the map was destroyed.
 fn story(client: Option<Crash>, recoverer: Option<Crash>) -> ([Vec<Crash>; 2], bool) {
     let pool = memory();
@@ -77,7 +80,7 @@ fn story(client: Option<Crash>, recoverer: Option<Crash>) -> ([Vec<Crash>; 2], b
     check_all(&refs, if destroyed { &maps } else { &maps[1..] })
         .unwrap_or_else(|wrong| panic!("{client:?} {recoverer:?}: {wrong}"));
     drop((map, new));
-    clear(&refs, &pool, &survivor)
+    clear(&refs, &pool, &survivor, 1)
         .unwrap_or_else(|wrong| panic!("{client:?} {recoverer:?}: {wrong}"));
     ([first, second], destroyed)
 }
@@ -85,19 +88,25 @@ fn story(client: Option<Crash>, recoverer: Option<Crash>) -> ([Vec<Crash>; 2], b
 #[test]
 fn a_map_whose_destroyer_dies_is_destroyed_or_as_it_was() {
     let ([first, _], _) = story(None, None);
-    let (mut random, mut covered, mut ends) = (Random(1), BTreeSet::new(), BTreeSet::new());
+    let (mut random, mut ends) = (Random(1), BTreeSet::new());
+    let mut covered = [BTreeSet::new(), BTreeSet::new()];
     for client in first {
         if !is_near(&client) && !client.point.starts_with("map.") {
             continue;
         }
         let ([_, second], destroyed) = story(Some(client), None);
-        covered.insert(client.point);
+        covered[0].insert(client.point);
         ends.insert(destroyed);
-        let recoverer = second[random.below(second.len() as u64) as usize];
-        story(Some(client), Some(recoverer));
+        let any = second[random.below(second.len() as u64) as usize];
+        let embraces = second.iter().find(|crash| crash.point == EMBRACED);
+        for recoverer in embraces.into_iter().chain([&any]) {
+            story(Some(client), Some(*recoverer));
+            covered[1].insert(recoverer.point);
+        }
     }
     let mut points = POINTS.iter().filter(|point| point.starts_with("map."));
-    assert!(points.all(|point| covered.contains(point)) && ends.len() == 2);
+    assert!(points.all(|point| covered[0].contains(point)) && ends.len() == 2);
+    assert!(covered.iter().all(|covered| covered.contains(EMBRACED)));
 }
 
 /// Two clients destroy it, and one makes another one meanwhile.

@@ -82,7 +82,7 @@ impl Map<'_> {
             return no_memory;
         }
         let batch = (self.capacity / 1024).clamp(BATCH[0], BATCH[1]);
-        let (mut has_evicted, mut idle) = (false, 0);
+        let mut has_evicted = false;
         for _ in 0..ROUNDS {
             let sum = self.table.sum(BYTES);
             if let Some(rest) = self.capacity.saturating_sub(sum).checked_sub(bytes) {
@@ -97,9 +97,12 @@ impl Map<'_> {
             // Others may take what is removed, so there is another look.
             let above = sum.saturating_add(bytes) - self.capacity;
             match self.evict(above.saturating_add(batch), None)? {
-                0 if idle == 1 => return no_memory,
-                0 => idle += 1,
-                _ => (has_evicted, idle) = (true, 0),
+                // Nothing is there. Some have not yet counted what they removed, or were killed before.
+                0 => {
+                    self.set_room(0);
+                    return Ok(());
+                }
+                _ => has_evicted = true,
             }
         }
         no_memory
@@ -129,15 +132,26 @@ impl Map<'_> {
     }
 
     /// Removes entries of this many bytes, or all that there are; with a kind, only those whose blocks are of it.
-    /// Returns how many bytes it has removed. It passes each bucket twice at most without removing one.
+    /// Returns how many bytes it has removed.
     fn evict(&self, wanted: u64, kind: Option<usize>) -> Result<u64, PoolError> {
+        match self.evict_of(wanted, kind, false)? {
+            // Entries whose buckets need another node, for which there is no memory.
+            0 => self.evict_of(wanted, kind, true),
+            evicted => Ok(evicted),
+        }
+    }
+
+    /// The same. It passes each bucket twice at most without removing one. With `whole`, the entry takes the others of
+    /// its bucket with it if there is no memory for a node without it.
+    fn evict_of(&self, wanted: u64, kind: Option<usize>, whole: bool) -> Result<u64, PoolError> {
         let count = self.table.buckets.len() as u64;
         let (mut evicted, mut passed) = (0, 0);
         while evicted < wanted && passed < 2 * count + STEP {
             let start = self.table.hand.fetch_add(STEP, Ordering::Relaxed);
             let before = evicted;
             for n in 0..STEP {
-                evicted += self.evict_from((start.wrapping_add(n) % count) as usize, kind)?;
+                let bucket = (start.wrapping_add(n) % count) as usize;
+                evicted += self.evict_from(bucket, kind, whole)?;
             }
             passed = if evicted > before { 0 } else { passed + STEP };
         }
@@ -145,7 +159,12 @@ impl Map<'_> {
     }
 
     /// Removes the first entry of a bucket that was not used, or whose time is over. Returns its bytes.
-    fn evict_from(&self, bucket: usize, kind: Option<usize>) -> Result<u64, PoolError> {
+    fn evict_from(
+        &self,
+        bucket: usize,
+        kind: Option<usize>,
+        whole: bool,
+    ) -> Result<u64, PoolError> {
         let reader = self.client.read()?;
         let seen = reader.marked(&self.table.buckets[bucket])?;
         let content = self.content(seen.value)?;
@@ -159,14 +178,21 @@ impl Map<'_> {
                 entry.clear_used();
                 continue;
             }
-            return match self.take(&reader, bucket, seen, &content, (n, &entry), EMPTY) {
+            return match self.take(&reader, bucket, seen, &content, (n, &entry)) {
                 Ok(true) => {
                     drop(reader);
                     self.count(if is_over { EXPIRATIONS } else { EVICTIONS });
                     self.client.unlinked(bytes)?;
                     Ok(bytes)
                 }
-                // There is no memory for a node without the entry, perhaps.
+                Err(PoolError::NoMemory { .. }) if whole => {
+                    let taken = self.take_all(&reader, bucket, seen, EMPTY)?;
+                    drop(reader);
+                    let Some(bytes) = taken else { return Ok(0) };
+                    (0..content.len()).for_each(|_| self.count(EVICTIONS));
+                    self.client.unlinked(bytes)?;
+                    Ok(bytes)
+                }
                 Ok(false) | Err(PoolError::NoMemory { .. }) => Ok(0),
                 Err(error) => Err(error),
             };

@@ -1,7 +1,7 @@
 //! What a map does when a bucket, the map or the heap is full.
 
 use super::client::{Map, MapOptions, MapStats};
-use super::usage::{ANY, check, get, with};
+use super::usage::{ANY, check, check_all, get, objects_of, with};
 use crate::PoolError;
 use crate::pool::torture::Random;
 use crate::refs::{Ref, RefClient};
@@ -158,6 +158,86 @@ fn a_large_value_makes_as_much_room_as_it_takes() {
         let stats = map.stats().unwrap();
         assert!(is_within(&stats) && stats.entries > 20, "{stats:?}");
         assert_eq!(get(&map, b"large").unwrap().len(), 90_000);
+        check(refs, &map).unwrap();
+    });
+}
+
+/// Buckets with three entries, of which one cannot go by itself without memory for another node.
+#[test]
+fn all_entries_are_removed_from_a_full_heap() {
+    with(|refs, client| {
+        let client: &RefClient = client;
+        let options = MapOptions { entries: 100, capacity: u64::MAX, evicts: false };
+        let maps = [&b"one"[..], b"two"].map(|name| Map::create(client, name, &options).unwrap());
+        for map in &maps {
+            for key in (0..20).flat_map(|bucket| keys_of(map, bucket, 3)) {
+                map.put(&key, b"value", 0).unwrap();
+            }
+        }
+        // That is looked at in both ways.
+        let value = maps[0].get_counted(&keys_of(&maps[0], 5, 1)[0]).unwrap().unwrap();
+        let filling = fill(client);
+        let removed = maps[0].remove(&keys_of(&maps[0], 0, 1)[0]);
+        assert!(matches!(removed, Err(PoolError::NoMemory { .. })), "{removed:?}");
+        maps[0].clear().unwrap();
+        assert!(maps[0].is_empty().unwrap() && value.bytes().is(b"value"));
+        assert!(Map::destroy(client, b"two").unwrap());
+        assert!(matches!(maps[1].len(), Err(PoolError::Closed)));
+        drop((filling, value));
+        client.reclaim().unwrap();
+        check_all(refs, &[&maps[0], &maps[1]]).unwrap();
+        assert!(objects_of(&maps[0]).unwrap().is_empty());
+    });
+}
+
+/// What is looked at when its bucket is emptied stays until the reader ends.
+#[test]
+fn a_reader_keeps_the_entries_of_a_bucket_that_is_emptied() {
+    with(|refs, client| {
+        let other = refs.join().unwrap();
+        let map = Map::create(client, b"map", &ANY).unwrap();
+        let theirs = Map::open(&other, b"map").unwrap().unwrap();
+        let keys = keys_of(&map, 3, 3);
+        keys[..2].iter().for_each(|key| _ = map.put(key, b"value", 0).unwrap());
+        let reader = client.read().unwrap();
+        let entry = map.peek(&reader, &keys[0]).unwrap().unwrap();
+        // The reader found the entry in another node than that which is taken out.
+        theirs.put(&keys[2], b"third", 0).unwrap();
+        other.reclaim().unwrap();
+        theirs.clear().unwrap();
+        for n in 0..1000u64 {
+            theirs.put(&n.to_le_bytes(), b"other", 0).unwrap();
+            theirs.remove(&n.to_le_bytes()).unwrap();
+        }
+        other.reclaim().unwrap();
+        assert!(entry.value().is(b"value") && entry.key().is(&keys[0]));
+        drop(reader);
+        (0..3).for_each(|_| other.reclaim().unwrap());
+        client.reclaim().unwrap();
+        check(refs, &map).unwrap();
+        let contents = crate::refs::audit::audit_with(refs, &[], &[]).unwrap();
+        assert!(contents.kept.is_empty() && contents.objects.len() <= 2, "{contents:?}");
+    });
+}
+
+/// No entry can go by itself: each bucket needs another node then.
+#[test]
+fn a_full_heap_evicts_whole_buckets_if_it_must() {
+    with(|refs, client| {
+        let client: &RefClient = client;
+        let map = Map::create(client, b"map", &MapOptions { entries: 0, ..ANY }).unwrap();
+        for key in (0..16).flat_map(|bucket| keys_of(&map, bucket, 30)) {
+            map.put(&key, b"value", 0).unwrap();
+        }
+        let filling = fill(client);
+        map.put(b"new key.", b"value", 0).unwrap();
+        assert_eq!(get(&map, b"new key.").unwrap(), b"value");
+        let stats = map.stats().unwrap();
+        assert!(
+            stats.evictions >= 30 && stats.entries == 16 * 30 + 1 - stats.evictions,
+            "{stats:?}"
+        );
+        drop(filling);
         check(refs, &map).unwrap();
     });
 }

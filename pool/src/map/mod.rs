@@ -13,7 +13,8 @@
 //! * Entries and nodes are never changed, but for the mark of those that were looked up.
 //! * A key is in one bucket, once: all changes of a bucket are changes of one word.
 //! * An entry in a bucket has the one reference of the bucket, and a node that of the word that names it. Entries do
-//!   not gain or lose a reference when a node is exchanged for another one.
+//!   not gain or lose a reference when a node is exchanged for another one. A node that is taken out with all its
+//!   entries has their references from then on.
 //! * The sum of the tallies is what the buckets have, but for changes that are open.
 //!
 //! There is nothing to recover here: all of it is recovered with the shared cells, also by managers.

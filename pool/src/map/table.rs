@@ -23,8 +23,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 ///
 /// They begin at the first multiple of 64 in the object's data. A tally is written by the client with that identity:
 /// how much it has added to the map, less what it has removed. `hand` counts the buckets that were looked at by those
-/// that evict. The rest of the head is never changed, but for the highest identity that used the map, and `closing`: once it is
-/// not 0, the map is destroyed, and whoever finds it by its name finishes that.
+/// that evict. The rest of the head is never changed, but for the highest identity that used the map, and `closing`:
+/// once it is not 0, the map is destroyed, and whoever finds it by its name finishes that.
 pub(super) struct Table<'c> {
     pub head: &'c [AtomicU64],
     pub hand: &'c AtomicU64,

@@ -8,6 +8,7 @@
 use super::client::{Map, MapOptions};
 use super::tests::{Actor, Model, NAME};
 use super::usage::check_all;
+use crate::PoolError;
 use crate::alloc::Heap;
 use crate::crash::{Crash, Death, POINTS};
 use crate::pool::Pool;
@@ -33,6 +34,7 @@ const WORKER: &str = "map::torture::child";
 /// Keys of a client.
 const KEYS: u64 = 12;
 const OPTIONS: MapOptions = MapOptions { entries: 0, capacity: u64::MAX, evicts: false };
+const SHORT: &[u8] = b"short";
 const CACHE: MapOptions = MapOptions { entries: 0, capacity: 6_000, evicts: true };
 
 /// What a client knows of its keys: in the pool, so it is known after its death. A value is a number; 0: none.
@@ -107,6 +109,26 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// Puts some entries into a map that others clear or destroy at any time, and then does the same.
+fn fill_and_empty(client: &RefClient, random: &mut Random) {
+    let map = Map::create(client, SHORT, &OPTIONS).unwrap();
+    for _ in 0..KEYS * 3 {
+        let value = [random.below(256) as u8; 50];
+        match map.put(&random.below(100).to_le_bytes(), &value, 0) {
+            Ok(_) => {}
+            Err(PoolError::Closed) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    match random.below(2) {
+        0 => match map.clear() {
+            Ok(()) | Err(PoolError::Closed) => {}
+            Err(error) => panic!("{error}"),
+        },
+        _ => _ = Map::destroy(client, SHORT).unwrap(),
+    }
+}
+
 /// What a process does that another test started. By itself it passes.
 #[test]
 fn child() {
@@ -133,6 +155,9 @@ fn child() {
         for _ in 0..random.below(2000) {
             ledger.act(&map, &mut random);
             actor.act(&mut random);
+            if random.below(30) == 0 {
+                fill_and_empty(&client, &mut random);
+            }
         }
         actor.stop_looking();
         if random.below(4) == 0 {
@@ -166,7 +191,9 @@ fn check(refs: &Refs, pool: &Pool, client: &RefClient, map: &Map) -> Result<(), 
     if stats.bytes > 2 * stats.capacity {
         return Err(format!("{stats:?}"));
     }
-    check_all(refs, &[map, &cache])
+    // If who destroyed it was killed, that is finished.
+    let short = Map::create(client, SHORT, &OPTIONS).unwrap();
+    check_all(refs, &[map, &cache, &short])
 }
 
 /// A real process dies at each point as a client, and perhaps another one there as its recoverer.
@@ -178,8 +205,11 @@ fn a_process_that_dies_at_any_point_is_recovered() {
     let refs = Refs::new(&heap, pool.data()).unwrap();
     let client = refs.join().unwrap();
     let map = Map::create(&client, b"ledger", &OPTIONS).unwrap();
-    let points = POINTS.iter().filter(|point| point.starts_with("shared."));
-    for (point, hit) in points.flat_map(|point| [(*point, 5), (*point, 40)]) {
+    let of = |floor: &'static str, hits: [usize; 2]| {
+        let points = POINTS.iter().filter(move |point| point.starts_with(floor));
+        points.flat_map(move |point| hits.map(|hit| (*point, hit)))
+    };
+    for (point, hit) in of("shared.", [5, 40]).chain(of("map.", [1, 3])) {
         println!("{point}");
         start(&path, "first", point, hit).wait(Death::Kill);
         let mut recoverer = start(&path, "recover", point, 1);
@@ -247,6 +277,7 @@ fn killed_processes_lose_no_entry() {
     assert!(total.clients > 0, "no process was killed at work");
     drop(map);
     assert!(Map::destroy(&client, b"ledger").unwrap());
-    super::tests::clear(&refs, &pool, &client)
+    Map::destroy(&client, SHORT).unwrap();
+    super::tests::clear(&refs, &pool, &client, 5)
         .unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
 }

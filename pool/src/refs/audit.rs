@@ -1,7 +1,7 @@
 //! Whether all counts are right, when nobody is at work.
 
 use super::client::Refs;
-use super::header::Count;
+use super::header::{Count, OBJECT};
 use super::holder::Memory;
 use super::roots::roots_of;
 use crate::alloc::used_blocks;
@@ -89,7 +89,7 @@ pub(crate) fn audit_with(
             }
         }
     }
-    while let Some(object) = found.pop().or_else(|| cells.pop().map(cell)) {
+    while let Some(object) = found.pop().or_else(|| cells.pop().map(|at| cell(at) & OBJECT)) {
         if object == 0 {
             continue;
         }

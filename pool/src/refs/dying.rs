@@ -1,6 +1,6 @@
 //! Objects without a reference: when they are freed, and what they refer to is released.
 
-use super::header::{Count, EMBEDDED_MAX, is_single};
+use super::header::{Count, EMBEDDED_MAX, OBJECT, is_single};
 use super::holder::{Holder, Memory};
 use super::holding::{CURRENT_AT, HOLDING_BYTES};
 use crate::PoolError;
@@ -199,7 +199,7 @@ impl<M: Memory> Holder<'_, M> {
         }
         for n in 0..count.embedded() {
             let cell = self.memory.embedded(object, n);
-            let other = own(self.memory.cell(cell)?);
+            let other = own(self.memory.cell(cell)?) & OBJECT;
             if other != 0 {
                 self.release(cell, other)?;
             }

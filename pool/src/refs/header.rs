@@ -26,6 +26,10 @@ pub(crate) struct Header {
 /// Embedded references of an object at most.
 pub(super) const EMBEDDED_MAX: u32 = 1 << 28;
 
+/// The bits of a reference that name an object: no process can map more. In what was in a shared cell its user has the
+/// others.
+pub(super) const OBJECT: u64 = (1 << 48) - 1;
+
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: u64 = 32;
 

@@ -14,7 +14,7 @@ use crate::sync::{AtomicU64, own};
 ///   +--------+-------+--------+-------+-------+-------+-----------------+
 ///   | lower  | upper | unused                                            |
 ///   +--------+-------+--------+---------------+-------+-------+----------+
-///   | unlinked | aged | retired | unused                                 |
+///   | unlinked | aged | retired | inner | unused                         |
 ///   +----------+------+---------+-------------+-------+-------+----------+
 ///   | roots          | olds                   | rest  | tally | counts   |
 ///   +----------------+------------------------+-------+-------+----------+
@@ -29,7 +29,8 @@ use crate::sync::{AtomicU64, own};
 /// not.
 ///
 /// `unlinked` and `aged` are lists of objects that shared cells had; the latter ones were unlinked in the era `retired`
-/// at the latest. What belongs to a change of a shared cell begins with `roots` ([`Swap`](super::shared::Swap)).
+/// at the latest. What belongs to a change of a shared cell is `inner`, and begins with `roots`
+/// ([`Swap`](super::shared::Swap)).
 /// `spares` are objects that the client uses again. `serial` numbers what the holders of the identity make for shared
 /// cells.
 #[repr(C, align(64))]
@@ -55,7 +56,8 @@ pub(crate) struct Holding {
     pub unlinked: AtomicU64,
     pub aged: AtomicU64,
     pub retired: AtomicU64,
-    unused_last: [AtomicU64; 5],
+    pub inner: AtomicU64,
+    unused_last: [AtomicU64; 4],
     pub roots: [AtomicU64; 2],
     pub olds: [AtomicU64; 2],
     pub rest: AtomicU64,

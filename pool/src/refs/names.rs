@@ -101,10 +101,19 @@ impl<'a> RefClient<'a> {
         self.heap().pool().words(self.names_at(), NAMES as usize)
     }
 
-    /// An object with a name, for a cell.
+    /// An object with a name, for a cell. One without a target may be larger than it needs to be: in a full heap there
+    /// are blocks of other sizes, perhaps, as when all entries of a map were removed just now.
     fn named_object(&self, name: &[u8], target: Option<&Ref>) -> Result<Ref<'_>, PoolError> {
         check(name)?;
-        let object = self.alloc_open(1 + name.len() as u64, 1)?;
+        let mut bytes = 1 + name.len() as u64;
+        let object = loop {
+            match self.alloc_open(bytes, 1) {
+                Err(PoolError::NoMemory { .. }) if target.is_none() && bytes < LARGEST => {
+                    bytes = (bytes + bytes / 4).next_multiple_of(16) + 16;
+                }
+                made => break made?,
+            }
+        };
         let bytes: Vec<u8> =
             std::iter::once(name.len() as u8).chain(name.iter().copied()).collect();
         for (word, chunk) in object.data()?.iter().zip(bytes.chunks(8)) {
@@ -147,6 +156,9 @@ impl<'a> RefClient<'a> {
         }
     }
 }
+
+/// Bytes that a name without a target takes at most.
+const LARGEST: u64 = 1 << 20;
 
 fn check(name: &[u8]) -> Result<(), PoolError> {
     let (bytes, max) = (name.len() as u64, RefClient::NAME_MAX as u64);

@@ -11,6 +11,7 @@
 //! age together: those that a reader may look at are in a second list, with one era, until the client looks at them
 //! again.
 
+use super::header::Count;
 use super::holder::{Holder, Memory, OF_REFS, Then};
 use crate::PoolError;
 use crate::crash::crash_point;
@@ -25,6 +26,9 @@ pub(crate) struct Swap {
     pub roots: [u64; 2],
     /// Objects whose references the cell had; 0: none.
     pub olds: [u64; 2],
+    /// How many references the first of them begins with, which are released with it: it takes over those that the
+    /// cell had through it. 0: others count them from now on.
+    pub inner: u64,
     /// Two words of the client that count what is in all cells of a user, and what they are to have. 0: none.
     pub tally: u64,
     pub counts: [u64; 2],
@@ -48,6 +52,7 @@ impl<M: Memory> Holder<'_, M> {
             put(&holding.counts[n], swap.counts[n]);
         }
         put(&holding.rest, own(&holding.unlinked));
+        put(&holding.inner, swap.inner);
         put(&holding.tally, swap.tally);
         crash_point!("shared.aimed");
         let change = Change { target: at | OF_REFS, operation: Then::Swap.operation() };
@@ -76,6 +81,12 @@ impl<M: Memory> Holder<'_, M> {
             }
         }
         let (first, second) = (own(&holding.olds[0]), own(&holding.olds[1]));
+        let inner = own(&holding.inner);
+        if first != 0 && inner != 0 {
+            // Nobody counts the object by itself, so nobody else writes its word.
+            self.memory.header(first)?.word.reset(Count::open(inner as u32).bits());
+            crash_point!("shared.embraced");
+        }
         if first != 0 {
             let is_relative = flawed!(self.table, RelativeList);
             let rest = own(if is_relative { &holding.unlinked } else { &holding.rest });
@@ -150,13 +161,26 @@ mod in_pool {
             (at, seen, value): (u64, Marked, u64),
             new: &mut [Option<Ref>; 2],
             olds: [u64; 2],
+            tally: (u64, [u64; 2]),
+        ) -> Result<Result<(), Marked>, PoolError> {
+            self.swap_all((at, seen, value), new, (olds, 0), tally)
+        }
+
+        /// The same, but the first old object begins with references of the cell, as many as `inner`: it has them from
+        /// now on, and they are released with it. Nobody counts that object by itself. It needs no memory.
+        #[inline]
+        pub(crate) fn swap_all(
+            &self,
+            (at, seen, value): (u64, Marked, u64),
+            new: &mut [Option<Ref>; 2],
+            (olds, inner): ([u64; 2], u64),
             (tally, counts): (u64, [u64; 2]),
         ) -> Result<Result<(), Marked>, PoolError> {
             self.settled()?;
             let root = |new: &Option<Ref>| if let Some(new) = new { new.root() } else { 0 };
             let roots = [root(&new[0]), root(&new[1])];
-            let swapped =
-                self.holder().swap(at, seen, value, &Swap { roots, olds, tally, counts })?;
+            let swap = Swap { roots, olds, inner, tally, counts };
+            let swapped = self.holder().swap(at, seen, value, &swap)?;
             if swapped.is_ok() {
                 let mut recent = self.recent.borrow_mut();
                 for old in olds {
