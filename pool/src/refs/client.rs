@@ -38,7 +38,8 @@ pub struct RefClient<'a> {
     empty: RefCell<Vec<u64>>,
     /// After how many releases it looks again at the objects that readers kept.
     until_revisit: Cell<u64>,
-    /// Objects of the client's lists of unlinked ones, those of the list that is looked at next in the second place.
+    /// Objects of the client's lists of unlinked ones, those of the list that is looked at next in the second place. All
+    /// are still kept.
     pub(super) recent: RefCell<[Vec<u64>; 2]>,
     /// How many readers it has now.
     pub(super) looking: Cell<u32>,
@@ -442,8 +443,15 @@ impl<'a> RefClient<'a> {
     #[cold]
     fn revisit(&self) -> Result<(), PoolError> {
         self.touch_recent();
-        let kept = self.holder.revisit()?;
-        self.until_revisit.set(kept.max(REVISIT));
+        let looked = self.holder.revisit();
+        let mut recent = self.recent.borrow_mut();
+        if matches!(looked, Ok((_, true))) {
+            recent.swap(0, 1);
+        } else {
+            // Some are freed. A load would bring back pages that were given back.
+            recent[0].clear();
+        }
+        self.until_revisit.set(looked?.0.max(REVISIT));
         Ok(())
     }
 
@@ -454,7 +462,6 @@ impl<'a> RefClient<'a> {
         let headers = recent[1].drain(..).map(|object| self.holder.memory.header(object));
         let sum = headers.flatten().map(|header| header.word.value()).fold(0, u64::wrapping_add);
         std::hint::black_box(sum);
-        recent.swap(0, 1);
     }
 
     fn set_cell(&self, at: u64, to: Option<&Ref>) -> Result<(), PoolError> {

@@ -65,11 +65,11 @@ impl<M: Memory> Holder<'_, M> {
     }
 
     /// Looks again at the objects that readers kept. A new era begins: readers that come later keep none of them.
-    /// Returns how many are still kept.
-    pub(super) fn revisit(&self) -> Result<u64, PoolError> {
+    /// Returns how many of the others are still kept, and whether all that was unlinked since the last look is.
+    pub(super) fn revisit(&self) -> Result<(u64, bool), PoolError> {
         self.drain()?;
         if !self.has_kept() {
-            return Ok(0);
+            return Ok((0, false));
         }
         self.check_end(&self.holding.kept)?;
         self.check_end(&self.holding.aged)?;
@@ -77,7 +77,7 @@ impl<M: Memory> Holder<'_, M> {
         let era = self.era()?;
         self.table.clock.fetch_add(1, Ordering::AcqRel);
         let holding = self.holding;
-        let mut kept = 0;
+        let (mut kept, mut is_aged) = (0, false);
         if own(&holding.kept) != 0 {
             self.take_list(&holding.kept);
             kept += self.drain()?;
@@ -91,6 +91,8 @@ impl<M: Memory> Holder<'_, M> {
                 self.check_end(&holding.unlinked)?;
                 self.take_list(&holding.unlinked);
                 kept += self.drain_of(Some(era))?;
+            } else {
+                is_aged = true;
             }
             // If others look now, most of them would stay.
             put(&holding.retired, era);
@@ -100,7 +102,7 @@ impl<M: Memory> Holder<'_, M> {
             put(&holding.unlinked, 0);
             crash_point!("shared.unlisted");
         }
-        Ok(kept)
+        Ok((kept, is_aged))
     }
 
     /// All objects of a list are dying.

@@ -523,3 +523,36 @@ fn threads_share_objects() {
     let contents = audit(&refs, &ring_words(&pool)).unwrap();
     println!("{} objects at the end", contents.objects.len());
 }
+
+/// A freed one may be in pages that were given back.
+#[test]
+fn objects_that_are_looked_at_again_are_still_there() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    let refs = Refs::new(&heap, pool.data()).unwrap();
+    let [client, other] = [0; 2].map(|_| refs.join().unwrap());
+    let object = client.alloc(8, 0).unwrap();
+    let unlink = || {
+        client.name(b"name", &object).unwrap();
+        assert!(client.forget(b"name", &object).unwrap());
+    };
+    let recent = || {
+        let recent = client.recent.borrow();
+        let is_used = |object: &&u64| heap.block_bytes(**object).is_some();
+        let freed: Vec<_> = recent.iter().flatten().filter(|object| !is_used(object)).collect();
+        assert!(freed.is_empty(), "{freed:x?}");
+        recent[1].len()
+    };
+    // Nobody looks: they are freed at once.
+    unlink();
+    client.reclaim().unwrap();
+    assert_eq!(recent(), 0);
+    // They are looked at again.
+    let reader = other.read().unwrap();
+    (0..3).for_each(|_| unlink());
+    client.reclaim().unwrap();
+    assert!(recent() > 3);
+    drop(reader);
+    client.reclaim().unwrap();
+    assert_eq!(recent(), 0);
+}
