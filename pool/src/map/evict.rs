@@ -109,7 +109,8 @@ impl Map<'_> {
     }
 
     /// The heap is full: removes entries, more each time, until what is needed can be made. `bytes` are those of its
-    /// block, with the header. An error if nothing is left of that size.
+    /// block, with the header. An error if nothing is left of that size, or if most of what was removed is kept for readers:
+    /// the process of one is not scheduled, perhaps, and more would not help.
     #[cold]
     pub(super) fn make_room<T>(
         &self,
@@ -118,14 +119,23 @@ impl Map<'_> {
     ) -> Result<T, PoolError> {
         let kind = size_of_block(bytes).0;
         let mut wanted = (4 * bytes).max(BATCH[1]);
+        let (enough, mut evicted, mut kept_before) = (2 * wanted, 0, None);
         loop {
             self.client.reclaim()?;
             match make() {
                 Err(PoolError::NoMemory { .. }) if self.evicts => {}
                 made => return made,
             }
-            if self.evict(wanted, Some(kind))? == 0 {
-                return Err(PoolError::NoMemory { bytes });
+            if evicted == 0 || evicted >= enough {
+                let kept = self.client.kept_bytes()?;
+                let before = *kept_before.get_or_insert(kept);
+                if evicted > 0 && kept.saturating_sub(before) >= evicted / 2 {
+                    return Err(PoolError::NoMemory { bytes });
+                }
+            }
+            match self.evict(wanted, Some(kind))? {
+                0 => return Err(PoolError::NoMemory { bytes }),
+                more => evicted += more,
             }
             wanted = wanted.saturating_mul(2);
         }

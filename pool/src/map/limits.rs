@@ -241,3 +241,25 @@ fn a_full_heap_evicts_whole_buckets_if_it_must() {
         check(refs, &map).unwrap();
     });
 }
+
+#[test]
+fn a_reader_that_stays_does_not_empty_the_cache() {
+    with(|refs, client| {
+        let other = refs.join().unwrap();
+        let map = Map::create(client, b"map", &ANY).unwrap();
+        let put = |n: u64| map.put(&n.to_le_bytes(), &[3; 40_000], 0);
+        for n in 0..1000 {
+            put(n).unwrap();
+        }
+        let before = map.stats().unwrap();
+        assert!(before.evictions > 0 && before.entries > 300, "{before:?}");
+        let reader = other.read().unwrap();
+        let refused = (1000..1100).find_map(|n| put(n).err());
+        assert!(matches!(refused, Some(PoolError::NoMemory { .. })), "{refused:?}");
+        let after = map.stats().unwrap();
+        assert!(after.entries > before.entries - 50, "{after:?}");
+        drop(reader);
+        put(2000).unwrap();
+        check(refs, &map).unwrap();
+    });
+}

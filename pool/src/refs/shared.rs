@@ -115,6 +115,7 @@ impl<M: Memory> Holder<'_, M> {
 mod in_pool {
     use super::super::client::RefClient;
     use super::super::header::{Count, HEADER_BYTES};
+    use super::super::holder::Memory;
     use super::super::reference::Ref;
     use super::Swap;
     use crate::PoolError;
@@ -202,6 +203,20 @@ mod in_pool {
         #[inline]
         pub(crate) fn unlinked(&self, bytes: u64) -> Result<(), PoolError> {
             self.count_kept(FEWEST + bytes / WEIGHT)
+        }
+
+        /// Bytes of the objects that the client keeps, as readers may look at them. [`RefClient::reclaim`] has seen before
+        /// that the lists end.
+        pub(crate) fn kept_bytes(&self) -> Result<u64, PoolError> {
+            let (holding, mut bytes) = (self.holder().holding, 0);
+            for list in [&holding.kept, &holding.aged, &holding.unlinked] {
+                let mut object = own(list);
+                while object != 0 {
+                    bytes += self.heap().block_bytes(object).unwrap_or(0);
+                    object = own(&self.holder().memory.header(object)?.next);
+                }
+            }
+            Ok(bytes)
         }
 
         /// A number that no client of the pool gets again.
