@@ -58,8 +58,10 @@ pub enum Replaced {
     Absent,
 }
 
-/// Counts over all clients that ever used the map. Exact when nobody is at work, but for hits and misses of clients
-/// that were killed.
+/// Counts over all clients that ever used the map. Entries and bytes are exact when nobody is at work, and the dead are
+/// recovered: they change with the bucket. The others are written by themselves, after what they count: for each client
+/// that was killed a hit, a miss, and the eviction or expiration that it was at, may be missing, and all evictions of a
+/// bucket that went as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct MapStats {
     /// Entries that are there, expired ones that nobody has removed included.

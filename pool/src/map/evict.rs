@@ -109,8 +109,8 @@ impl Map<'_> {
     }
 
     /// The heap is full: removes entries, more each time, until what is needed can be made. `bytes` are those of its
-    /// block, with the header. An error if nothing is left of that size, or if most of what was removed is kept for readers:
-    /// the process of one is not scheduled, perhaps, and more would not help.
+    /// block, with the header. An error if nothing is left of that size, or if most of what was removed is kept for
+    /// readers: the process of one is not scheduled, perhaps, and more would not help.
     #[cold]
     pub(super) fn make_room<T>(
         &self,

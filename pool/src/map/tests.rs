@@ -199,8 +199,8 @@ impl<'c> Actor<'c> {
     }
 }
 
-/// Nobody is at work, and all are recovered: the map is destroyed, and all blocks but forgotten names are free, `names` at
-/// most.
+/// Nobody is at work, and all are recovered: the map is destroyed, and all blocks are free but those of forgotten
+/// names, which are `names` at most.
 pub(super) fn clear(
     refs: &Refs,
     pool: &Pool,

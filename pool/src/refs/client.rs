@@ -38,8 +38,8 @@ pub struct RefClient<'a> {
     empty: RefCell<Vec<u64>>,
     /// After how many releases it looks again at the objects that readers kept.
     until_revisit: Cell<u64>,
-    /// Objects of the client's lists of unlinked ones, those of the list that is looked at next in the second place. All
-    /// are still kept.
+    /// Objects of the client's lists of unlinked ones, those of the list that is looked at next in the second place.
+    /// All are still kept.
     pub(super) recent: RefCell<[Vec<u64>; 2]>,
     /// How many readers it has now.
     pub(super) looking: Cell<u32>,

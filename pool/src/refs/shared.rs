@@ -205,8 +205,8 @@ mod in_pool {
             self.count_kept(FEWEST + bytes / WEIGHT)
         }
 
-        /// Bytes of the objects that the client keeps, as readers may look at them. [`RefClient::reclaim`] has seen before
-        /// that the lists end.
+        /// Bytes of the objects that the client keeps, as readers may look at them. [`RefClient::reclaim`] has seen
+        /// before that the lists end.
         pub(crate) fn kept_bytes(&self) -> Result<u64, PoolError> {
             let (holding, mut bytes) = (self.holder().holding, 0);
             for list in [&holding.kept, &holding.aged, &holding.unlinked] {
