@@ -54,7 +54,7 @@ impl From<PoolError> for Failure {
             }
             Names { .. } => Reason::Names,
             Closed => return Failure::Closed("the map"),
-            NoMemory { .. } => Reason::Memory,
+            NoMemory { .. } | Bucket { .. } => Reason::Memory,
             Full { .. } | Clients { .. } => Reason::Clients,
             Kernel { .. } | Cpu | Unfenced { .. } => Reason::System,
             _ => Reason::Damaged,
