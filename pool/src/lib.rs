@@ -41,6 +41,8 @@ mod refs;
 mod ring;
 #[cfg(not(loom))]
 mod segment;
+#[cfg(all(test, not(loom)))]
+mod stories;
 mod sync;
 #[cfg(all(test, not(loom)))]
 mod test_folder;

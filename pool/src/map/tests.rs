@@ -11,8 +11,9 @@ use crate::pool::torture::Random;
 use crate::refs::audit::audit_with;
 use crate::refs::tests::{CLIENT, Census, LAST, RECOVERER, RESERVED, SURVIVOR, memory, recover};
 use crate::refs::{Reader, Ref, RefClient, Refs};
+use crate::stories::{Stories, Told, one_fails};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
@@ -247,12 +248,7 @@ impl Plot {
 
 /// A client and a survivor use a map in turn. The client dies, perhaps; the survivor goes on; a recoverer dies,
 /// perhaps; the last one recovers all. Returns the points that client and recoverer passed.
-fn story(
-    plot: Plot,
-    client: Option<Crash>,
-    recoverer: Option<Crash>,
-    flaw: Option<Flaw>,
-) -> (Result<(), String>, [Vec<Crash>; 2]) {
+fn story(plot: Plot, client: Option<Crash>, recoverer: Option<Crash>, flaw: Option<Flaw>) -> Told {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap().with_flaw(flaw);
@@ -299,60 +295,10 @@ pub(super) fn is_near(crash: &Crash) -> bool {
     ["shared.", "refs.", "detect.", "recover."].iter().any(|floor| crash.point.starts_with(floor))
 }
 
-/// Crashes of the two roles, and the points at which one came.
-#[derive(Default)]
-struct Stories {
-    wrong: Vec<String>,
-    covered: [BTreeSet<&'static str>; 2],
-    count: usize,
-}
-
-impl Stories {
-    /// All crashes of the client. With `all`, each with all crashes of its recoverer, and else with one of them.
-    fn tell(&mut self, plot: Plot, all: bool, flaw: Option<Flaw>) {
-        let (end, [first, _]) = story(plot, None, None, flaw);
-        self.wrong.extend(end.err().map(|e| format!("{plot:?}: {e}")));
-        let mut random = Random(plot.seed);
-        for client in first.into_iter().filter(|crash| !all || is_near(crash)) {
-            let (end, [_, mut second]) = story(plot, Some(client), None, flaw);
-            self.wrong.extend(end.err().map(|e| format!("{plot:?} {client:?}: {e}")));
-            if all {
-                second.retain(is_near);
-            } else {
-                second = vec![second[random.below(second.len() as u64) as usize]];
-            }
-            self.covered[0].insert(client.point);
-            for recoverer in second {
-                let (end, _) = story(plot, Some(client), Some(recoverer), flaw);
-                let wrong = |e| format!("{plot:?} {client:?} {recoverer:?}: {e}");
-                self.wrong.extend(end.err().map(wrong));
-                self.covered[1].insert(recoverer.point);
-                self.count += 1;
-            }
-            if !self.wrong.is_empty() {
-                return;
-            }
-        }
-    }
-}
-
-impl Stories {
-    /// Crashes of the client after which a recoverer comes to the wanted points, and those of the recoverer there.
-    fn tell_rare(&mut self, plot: Plot, wanted: &[&'static str]) {
-        let (_, [mut first, _]) = story(plot, None, None, None);
-        first.retain(|crash| BEFORE_RARE.contains(&crash.point));
-        for client in first {
-            let (_, [_, mut second]) = story(plot, Some(client), None, None);
-            second.retain(|crash| wanted.contains(&crash.point));
-            for recoverer in second {
-                let (end, _) = story(plot, Some(client), Some(recoverer), None);
-                let wrong = |e| format!("{plot:?} {client:?} {recoverer:?}: {e}");
-                self.wrong.extend(end.err().map(wrong));
-                self.covered[1].insert(recoverer.point);
-                self.count += 1;
-            }
-        }
-    }
+/// Tells the story, with crashes of changes only and all pairs of them if `all`.
+fn tell(stories: &mut Stories, plot: Plot, all: bool, flaw: Option<Flaw>) {
+    let near: Option<fn(&Crash) -> bool> = if all { Some(is_near) } else { None };
+    stories.tell(plot, plot.seed, near, |client, recoverer| story(plot, client, recoverer, flaw));
 }
 
 /// Where a client died, if its recoverer has to do with spare objects.
@@ -382,7 +328,7 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     for seed in 0..6 {
         let all = seed < 2;
         let plot = Plot { seed, steps: if all { 16 } else { 40 }, evicts: seed % 2 == 1 };
-        stories.tell(plot, all, None);
+        tell(&mut stories, plot, all, None);
         assert!(stories.wrong.is_empty(), "{:#?}", stories.wrong);
     }
     // Other seeds, for points that they come to rarely.
@@ -391,7 +337,12 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
         if wanted.is_empty() {
             break;
         }
-        stories.tell_rare(Plot { seed, steps: 40, evicts: seed % 2 == 1 }, &wanted);
+        let plot = Plot { seed, steps: 40, evicts: seed % 2 == 1 };
+        let of_client = |point: &'static str| BEFORE_RARE.contains(&point);
+        let of_recoverer = |point: &'static str| wanted.contains(&point);
+        stories.tell_wanted(plot, [&of_client, &of_recoverer], |client, recoverer| {
+            story(plot, client, recoverer, None)
+        });
         assert!(stories.wrong.is_empty(), "{:#?}", stories.wrong);
     }
     println!("{} pairs of crashes", stories.count);
@@ -401,16 +352,10 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     }
 }
 
-/// Whether a story fails when the mistake is made, and how. Some mistakes end in a panic.
+/// Whether a story fails when the mistake is made.
 fn is_found(flaw: Flaw) -> bool {
-    (0..30).any(|seed| {
-        let told = std::panic::catch_unwind(|| {
-            let mut stories = Stories::default();
-            stories.tell(Plot { seed, steps: 40, evicts: seed % 2 == 1 }, false, Some(flaw));
-            println!("{flaw:?}: {:?}", stories.wrong);
-            !stories.wrong.is_empty()
-        });
-        told.unwrap_or(true)
+    one_fails(|stories, seed| {
+        tell(stories, Plot { seed, steps: 40, evicts: seed % 2 == 1 }, false, Some(flaw));
     })
 }
 

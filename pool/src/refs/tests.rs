@@ -17,8 +17,8 @@ use crate::pool::torture::{Nothing, Random};
 use crate::recover::Recovery;
 use crate::ring::Ring;
 use crate::segment::Backing;
+use crate::stories::{Stories, Told, one_fails};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -268,7 +268,7 @@ fn story(
     client: Option<Crash>,
     recoverer: Option<Crash>,
     flaw: Option<Flaw>,
-) -> (Result<(), String>, [Vec<Crash>; 2]) {
+) -> Told {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap().with_flaw(flaw);
@@ -310,65 +310,10 @@ fn is_near(crash: &Crash) -> bool {
     ["refs.", "detect.", "recover."].iter().any(|floor| crash.point.starts_with(floor))
 }
 
-/// Crashes of the two roles, and the points at which one came.
-#[derive(Default)]
-struct Stories {
-    wrong: Vec<String>,
-    covered: [BTreeSet<&'static str>; 2],
-    count: usize,
-}
-
-impl Stories {
-    /// All crashes of the client. With `all`, each with all crashes of its recoverer, and else with one of them.
-    fn tell(&mut self, plot: (u64, usize), all: bool, flaw: Option<Flaw>) {
-        let (end, [first, _]) = story(plot, None, None, flaw);
-        self.wrong.extend(end.err().map(|e| format!("{plot:?}: {e}")));
-        let mut random = Random(plot.0);
-        for client in first.into_iter().filter(|crash| !all || is_near(crash)) {
-            let (end, [_, mut second]) = story(plot, Some(client), None, flaw);
-            self.wrong.extend(end.err().map(|e| format!("{plot:?} {client:?}: {e}")));
-            if all {
-                second.retain(is_near);
-            } else {
-                second = vec![second[random.below(second.len() as u64) as usize]];
-            }
-            self.covered[0].insert(client.point);
-            for recoverer in second {
-                let (end, _) = story(plot, Some(client), Some(recoverer), flaw);
-                let wrong = |e| format!("{plot:?} {client:?} {recoverer:?}: {e}");
-                self.wrong.extend(end.err().map(wrong));
-                self.covered[1].insert(recoverer.point);
-                self.count += 1;
-            }
-            if !self.wrong.is_empty() {
-                return;
-            }
-        }
-    }
-}
-
-impl Stories {
-    /// Crashes of the client at the first wanted points, and those of its recoverer at the second ones.
-    fn tell_rare(&mut self, plot: (u64, usize), wanted: &[Vec<&'static str>; 2]) {
-        let (_, [mut first, _]) = story(plot, None, None, None);
-        let is_wanted = |point: &'static str| {
-            ["detect.exchanged", "refs.move_begun"].contains(&point) || wanted[0].contains(&point)
-        };
-        first.retain(|crash| is_wanted(crash.point));
-        for client in first {
-            let (end, [_, mut second]) = story(plot, Some(client), None, None);
-            self.wrong.extend(end.err().map(|e| format!("{plot:?} {client:?}: {e}")));
-            self.covered[0].insert(client.point);
-            second.retain(|crash| wanted[1].contains(&crash.point));
-            for recoverer in second {
-                let (end, _) = story(plot, Some(client), Some(recoverer), None);
-                let wrong = |e| format!("{plot:?} {client:?} {recoverer:?}: {e}");
-                self.wrong.extend(end.err().map(wrong));
-                self.covered[1].insert(recoverer.point);
-                self.count += 1;
-            }
-        }
-    }
+/// Tells the story, with crashes of this layer only and all pairs of them if `all`.
+fn tell(stories: &mut Stories, plot: (u64, usize), all: bool, flaw: Option<Flaw>) {
+    let near: Option<fn(&Crash) -> bool> = if all { Some(is_near) } else { None };
+    stories.tell(plot, plot.0, near, |client, recoverer| story(plot, client, recoverer, flaw));
 }
 
 /// Points that a recoverer does not come to: it begins no move, and looks at nothing.
@@ -393,7 +338,7 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
     let mut stories = Stories::default();
     for seed in 0..8 {
         let all = seed == 0;
-        stories.tell((seed, if all { 12 } else { 40 }), all, None);
+        tell(&mut stories, (seed, if all { 12 } else { 40 }), all, None);
         assert!(stories.wrong.is_empty(), "{:#?}", stories.wrong);
     }
     // Other seeds, for points that they come to rarely.
@@ -402,7 +347,14 @@ fn every_crash_of_a_client_and_of_its_recoverer_is_recovered() {
         if wanted.iter().all(Vec::is_empty) {
             break;
         }
-        stories.tell_rare((seed, 40), &wanted);
+        let of_client = |point: &'static str| {
+            ["detect.exchanged", "refs.move_begun"].contains(&point) || wanted[0].contains(&point)
+        };
+        let of_recoverer = |point: &'static str| wanted[1].contains(&point);
+        let plot = (seed, 40);
+        stories.tell_wanted(plot, [&of_client, &of_recoverer], |client, recoverer| {
+            story(plot, client, recoverer, None)
+        });
         assert!(stories.wrong.is_empty(), "{:#?}", stories.wrong);
     }
     println!("{} pairs of crashes", stories.count);
@@ -446,17 +398,9 @@ fn recovery_takes_no_longer_if_others_have_more() {
     assert_eq!(recovery_beside(5000), (points, reads));
 }
 
-/// Whether a story fails when the mistake is made, and how. Some mistakes end in a panic.
+/// Whether a story fails when the mistake is made.
 fn is_found(flaw: Flaw) -> bool {
-    (0..30).any(|seed| {
-        let told = std::panic::catch_unwind(|| {
-            let mut stories = Stories::default();
-            stories.tell((seed, 40), false, Some(flaw));
-            println!("{flaw:?}: {:?}", stories.wrong);
-            !stories.wrong.is_empty()
-        });
-        told.unwrap_or(true)
-    })
+    one_fails(|stories, seed| tell(stories, (seed, 40), false, Some(flaw)))
 }
 
 #[test]
