@@ -14,7 +14,6 @@ mod optimum;
 pub mod pager;
 mod queues;
 mod s3_fifo;
-mod touched;
 mod trace;
 
 use swap::{PageAction, ThreadClass};
@@ -26,7 +25,6 @@ use lirs::Lirs;
 pub use optimum::Optimum;
 use queues::{Queue, SegmentedFifo, Single};
 use s3_fifo::S3Fifo;
-use touched::Touched;
 pub use trace::{Event, Trace};
 
 /// An access to a page.
@@ -106,7 +104,10 @@ pub fn policies(pages: usize, frames: usize) -> Vec<(&'static str, Box<dyn Polic
         ("fifo-collector-last", last(Sees::Misses, single(Queue::Fifo))),
         ("credits-2", credits(Growth::Linear(2))),
         ("credits-16", credits(Growth::Double(16))),
-        ("credits-16-touched", Box::new(Touched::new(pages, frames, frames / 4, 16))),
+        (
+            "credits-16-touched",
+            Box::new(Credits::touched(pages, frames, frames / 4, Growth::Double(16))),
+        ),
         ("credits-16-collector-last", last(Sees::Misses, credits(Growth::Double(16)))),
     ]
 }
