@@ -21,12 +21,15 @@
 //! of the best of three runs. With a name, only the loads that begin with it are measured; with `pool` behind it,
 //! without the peer.
 
-use pool::{Backing, Heap, Map, MapOptions, Pool, RefClient, Refs};
+mod common;
+
+use common::Shared;
+use pool::{Heap, Map, MapOptions, Pool, RefClient, Refs};
 use std::collections::HashMap;
 use std::env;
 use std::hint::{black_box, spin_loop};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio, exit};
+use std::path::Path;
+use std::process::exit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -134,34 +137,6 @@ fn best(run: impl Fn() -> Figures) -> Figures {
     (0..RUNS).map(|_| run()).max_by(|one, two| one.rate.total_cmp(&two.rate)).expect("a run")
 }
 
-/// A pool in a file, which is removed when it is dropped.
-struct Shared {
-    path: PathBuf,
-    pool: Pool,
-}
-
-impl Shared {
-    fn new() -> Shared {
-        let shared = Path::new("/dev/shm");
-        let folder = if shared.is_dir() { shared.into() } else { env::temp_dir() };
-        let path = folder.join(format!("farheap-map-bench-{}", std::process::id()));
-        let pool = Pool::create(&Backing::File { path: &path, bytes: POOL }, 8).expect("a pool");
-        Shared { path, pool }
-    }
-
-    fn start(&self, load: usize, role: &str) -> Child {
-        let mut command = Command::new(env::current_exe().expect("this program"));
-        command.arg("child").arg(&self.path).arg(load.to_string()).arg(role);
-        command.stdout(Stdio::null()).spawn().expect("a child")
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 /// What the parent and its children tell each other.
 struct Words<'a> {
     ready: &'a AtomicU64,
@@ -193,13 +168,13 @@ impl<'a> Words<'a> {
 }
 
 fn measure(load: usize, time: Duration, roles: Vec<String>) -> Figures {
-    let shared = Shared::new();
+    let shared = Shared::new("map-bench", POOL);
     let words = Words::of(&shared.pool);
     let children: Vec<_> = roles
         .iter()
         .enumerate()
         .map(|(n, role)| {
-            let child = shared.start(load, role);
+            let child = shared.start(&[&load.to_string(), role]);
             // The first one puts all keys.
             wait_for(words.ready, |ready| ready == n as u64 + 1);
             child

@@ -16,14 +16,16 @@
 //! With a name, only the rows that begin with it are measured. Each figure is the best of five runs. A process is a
 //! child that runs this program again; it opens the pool in the file that its parent made.
 
+mod common;
+
+use common::Shared;
 use pool::{
-    Backing, Change, Heap, Message, Pool, PoolError, Redo, Ref, RefClient, RefReceiver, Refs, Ring,
-    Word,
+    Change, Heap, Message, Pool, PoolError, Redo, Ref, RefClient, RefReceiver, Refs, Ring, Word,
 };
 use std::env;
 use std::hint::spin_loop;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio, exit};
+use std::path::Path;
+use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -75,38 +77,10 @@ fn best(run: impl Fn() -> f64) -> f64 {
     (0..RUNS).map(|_| run()).fold(0.0, f64::max)
 }
 
-/// A pool in a file, which is removed when it is dropped.
-struct Shared {
-    path: PathBuf,
-    pool: Pool,
-}
-
-impl Shared {
-    fn new() -> Shared {
-        let shared = Path::new("/dev/shm");
-        let folder = if shared.is_dir() { shared.into() } else { env::temp_dir() };
-        let path = folder.join(format!("farheap-refs-bench-{}", std::process::id()));
-        let pool = Pool::create(&Backing::File { path: &path, bytes: POOL }, 8).expect("a pool");
-        Shared { path, pool }
-    }
-
-    fn start(&self, role: &str) -> Child {
-        let mut command = Command::new(env::current_exe().expect("this program"));
-        command.arg("child").arg(&self.path).arg(role).stdout(Stdio::null());
-        command.spawn().expect("a child")
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 /// Millions of operations a second of processes with these roles.
 fn processes(roles: &[&str], time: Duration) -> f64 {
-    let shared = Shared::new();
-    let children: Vec<_> = roles.iter().map(|role| shared.start(role)).collect();
+    let shared = Shared::new("refs-bench", POOL);
+    let children: Vec<_> = roles.iter().map(|role| shared.start(&[role])).collect();
     let [ready, go, end, done, nanos] = words(&shared.pool);
     wait_for(ready, |ready| ready == roles.len() as u64);
     go.store(1, Ordering::Release);
@@ -121,8 +95,8 @@ fn processes(roles: &[&str], time: Duration) -> f64 {
 
 /// Millions of objects a second that the recovery of a killed process releases.
 fn recovery() -> f64 {
-    let shared = Shared::new();
-    let mut child = shared.start("hold");
+    let shared = Shared::new("refs-bench", POOL);
+    let mut child = shared.start(&["hold"]);
     wait_for(words(&shared.pool)[0], |ready| ready == 1);
     child.kill().expect("a child");
     child.wait().expect("a child");

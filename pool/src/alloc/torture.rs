@@ -8,8 +8,7 @@ use super::heap::{Allocator, Heap};
 use super::random::{assert_all_is_free, size};
 use crate::crash::{Crash, Death, POINTS, is_of_heap};
 use crate::pool::Pool;
-use crate::pool::torture::{Nothing, Process, Random, cpu_time, length_and_seed, started};
-use crate::recover::Recovered;
+use crate::pool::torture::{KilledPairs, Nothing, Process, Random, length_and_seed, started};
 use crate::segment::Backing;
 use crate::test_folder::Folder;
 use std::path::{Path, PathBuf};
@@ -206,50 +205,23 @@ fn a_process_that_dies_at_any_point_is_recovered() {
 /// `FARHEAP_POOL_SECONDS` and `FARHEAP_POOL_SEED` repeat a run, or make it longer.
 #[test]
 fn killed_processes_lose_no_block() {
-    let (seconds, seed) = length_and_seed();
-    let mut random = Random(seed);
     let folder = Folder::new();
     let (path, pool) = pool(&folder);
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let mut allocator = heap.join().unwrap();
-    let (mut kills, mut total, mut longest) = (0, Recovered::default(), Duration::ZERO);
-    let mut recovery = Duration::ZERO;
-    let end = Instant::now() + Duration::from_secs(seconds);
-    while Instant::now() < end {
-        let start = || Process::of_test(CHILD, &path, "work", None);
-        let mut children = [start(), start()];
-        let started = &pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0];
-        while started.load(Ordering::Acquire) < kills + 2 && !children[0].has_ended() {
-            sleep(Duration::from_micros(100));
-        }
-        sleep(Duration::from_micros(random.below(3_000)));
-        for mut child in children {
-            assert!(!child.has_ended(), "seed {seed}: a client ended by itself");
-            child.signal(libc::SIGKILL);
-            child.wait(Death::Kill);
-            kills += 1;
-            // The dead disturb nobody before they are recovered.
-            for _ in 0..random.below(200) {
-                let start = cpu_time();
-                act(&pool, &mut allocator, &mut random, Sizes::All);
-                longest = longest.max(cpu_time() - start);
-            }
-            let start = cpu_time();
-            let done = allocator.recover(&Nothing(&pool));
-            let done = done.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            recovery = recovery.max(cpu_time() - start);
-            total.clients += done.clients;
-            total.changes += done.changes;
+    let started = &pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0];
+    let mut pairs = KilledPairs::new(CHILD, ["work"; 2], &path, started);
+    while let Some(pair) = pairs.start() {
+        for child in pair {
+            pairs.kill(child);
+            pairs.survive(|random| act(&pool, &mut allocator, random, Sizes::All));
+            pairs.recover(|| allocator.recover(&Nothing(&pool)));
         }
         allocator.settle().unwrap();
-        check(&pool, &heap).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        pairs.check(check(&pool, &heap));
     }
-    println!(
-        "{kills} kills, {total:?}, {} blocks at the end, longest operation of the survivor {longest:?} of \
-         CPU time, longest recovery {recovery:?}",
-        check(&pool, &heap).unwrap()
-    );
-    assert!(total.clients > 0, "no process was killed at work");
+    println!("{} blocks at the end", check(&pool, &heap).unwrap());
+    pairs.report("operation");
     // The identities of the dead are free, and one client frees what all had.
     for n in 0..(CLIENTS as u64 + 1) * CELLS {
         let cell = pool.data() + n * 8;

@@ -133,12 +133,12 @@ impl Process {
         assert_eq!(unsafe { libc::kill(self.0.id() as i32, signal) }, 0);
     }
 
-    /// Waits until it has died, or has stopped.
     /// Whether it has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.0.try_wait().unwrap().is_some()
     }
 
+    /// Waits until it has died, or has stopped.
     pub(crate) fn wait(&mut self, death: Death) {
         let id = self.0.id();
         let event =
@@ -182,6 +182,102 @@ pub(crate) fn length_and_seed() -> (u64, u64) {
     let seed = number(SEED).unwrap_or(clock);
     println!("seed {seed}, {seconds} s");
     (seconds, seed)
+}
+
+/// Pairs of processes that are killed beside a survivor until the time of the test is over, and what that came to.
+pub(crate) struct KilledPairs<'a> {
+    pub random: Random,
+    seed: u64,
+    end: Instant,
+    worker: &'static str,
+    roles: [&'static str; 2],
+    path: &'a Path,
+    /// How many workers have begun.
+    started: &'a AtomicU64,
+    kills: u64,
+    total: Recovered,
+    longest: Duration,
+    recovery: Duration,
+}
+
+impl<'a> KilledPairs<'a> {
+    /// Workers of the pool at the path, which count themselves in `started`.
+    pub(crate) fn new(
+        worker: &'static str,
+        roles: [&'static str; 2],
+        path: &'a Path,
+        started: &'a AtomicU64,
+    ) -> KilledPairs<'a> {
+        let (seconds, seed) = length_and_seed();
+        KilledPairs {
+            random: Random(seed),
+            seed,
+            end: Instant::now() + Duration::from_secs(seconds),
+            worker,
+            roles,
+            path,
+            started,
+            kills: 0,
+            total: Recovered::default(),
+            longest: Duration::ZERO,
+            recovery: Duration::ZERO,
+        }
+    }
+
+    /// Starts the next pair, and returns when both have been at work for a moment. `None`: the time is over.
+    pub(crate) fn start(&mut self) -> Option<[Process; 2]> {
+        if Instant::now() >= self.end {
+            return None;
+        }
+        let mut pair = self.roles.map(|role| Process::of_test(self.worker, self.path, role, None));
+        while self.started.load(Ordering::Acquire) < self.kills + 2 && !pair[0].has_ended() {
+            sleep(Duration::from_micros(100));
+        }
+        sleep(Duration::from_micros(self.random.below(3_000)));
+        Some(pair)
+    }
+
+    /// Kills one of a pair.
+    pub(crate) fn kill(&mut self, mut child: Process) {
+        assert!(!child.has_ended(), "seed {}: a client ended by itself", self.seed);
+        child.signal(libc::SIGKILL);
+        child.wait(Death::Kill);
+        self.kills += 1;
+    }
+
+    /// The survivor does something some times: the dead disturb nobody before they are recovered.
+    pub(crate) fn survive(&mut self, mut act: impl FnMut(&mut Random)) {
+        for _ in 0..self.random.below(200) {
+            let start = cpu_time();
+            act(&mut self.random);
+            self.longest = self.longest.max(cpu_time() - start);
+        }
+    }
+
+    /// The survivor recovers the dead.
+    pub(crate) fn recover(&mut self, recover: impl FnOnce() -> Result<Recovered, PoolError>) {
+        let start = cpu_time();
+        let done = recover();
+        self.recovery = self.recovery.max(cpu_time() - start);
+        let done = done.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
+        self.total.clients += done.clients;
+        self.total.changes += done.changes;
+    }
+
+    /// Panics with the seed if something is wrong.
+    pub(crate) fn check<T>(&self, result: Result<T, String>) -> T {
+        result.unwrap_or_else(|wrong| panic!("seed {}: {wrong}", self.seed))
+    }
+
+    /// Prints what it came to; `what` is what the survivor did at a time.
+    pub(crate) fn report(&self, what: &str) {
+        let KilledPairs { kills, total, longest, recovery, .. } = self;
+        println!(
+            "{kills} kills, {total:?}, longest {what} of the survivor {longest:?} of CPU time, longest recovery \
+             {recovery:?}"
+        );
+        assert!(total.clients > 0, "no process was killed at work");
+    }
 }
 
 /// CPU time of this thread: other programs do not count.

@@ -10,7 +10,7 @@ pub(crate) use super::tests::{CLIENTS, RESERVED};
 use crate::alloc::Heap;
 use crate::crash::{Crash, Death, POINTS};
 use crate::pool::Pool;
-use crate::pool::torture::{Nothing, Process, Random, cpu_time, length_and_seed, started};
+use crate::pool::torture::{KilledPairs, Nothing, Process, Random, started};
 use crate::recover::Recovered;
 use crate::segment::Backing;
 use crate::test_folder::Folder;
@@ -164,52 +164,26 @@ fn a_stopped_process_is_recovered_only_after_it_was_fenced() {
 /// `FARHEAP_POOL_SECONDS` and `FARHEAP_POOL_SEED` repeat a run, or make it longer.
 #[test]
 fn killed_processes_lose_no_object() {
-    let (seconds, seed) = length_and_seed();
-    let mut random = Random(seed);
     let folder = Folder::new();
     let (path, pool) = pool(&folder);
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap();
     let client = refs.join().unwrap();
-    let (mut kills, mut total) = (0, Recovered::default());
-    let [mut longest, mut recovery] = [Duration::ZERO; 2];
     let started = &pool.atomics(pool.data() + STARTED_AT, 1).unwrap()[0];
-    let end = Instant::now() + Duration::from_secs(seconds);
-    while Instant::now() < end {
-        let mut children =
-            ["first", "second"].map(|role| Process::of_test(WORKER, &path, role, None));
-        while started.load(Ordering::Acquire) < kills + 2 && !children[0].has_ended() {
-            sleep(Duration::from_micros(100));
-        }
-        sleep(Duration::from_micros(random.below(3_000)));
+    let mut pairs = KilledPairs::new(WORKER, ["first", "second"], &path, started);
+    while let Some(pair) = pairs.start() {
         let mut actor = Actor::new(&pool, &client, 2);
-        for mut child in children {
-            assert!(!child.has_ended(), "seed {seed}: a client ended by itself");
-            child.signal(libc::SIGKILL);
-            child.wait(Death::Kill);
-            kills += 1;
-            // The dead disturb nobody before they are recovered.
-            for _ in 0..random.below(200) {
-                let start = cpu_time();
-                actor.act(&mut random);
-                longest = longest.max(cpu_time() - start);
-            }
-            let start = cpu_time();
-            let done = recover(&client, &pool);
-            recovery = recovery.max(cpu_time() - start);
-            total.clients += done.clients;
-            total.changes += done.changes;
+        for child in pair {
+            pairs.kill(child);
+            pairs.survive(|random| actor.act(random));
+            pairs.recover(|| client.recover(&Nothing(&pool)));
         }
         actor.stop_looking();
         client.reclaim().unwrap();
-        audit(&refs, &ring_words(&pool)).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        pairs.check(audit(&refs, &ring_words(&pool)));
     }
-    println!(
-        "{kills} kills, {total:?}, longest operation of the survivor {longest:?} of CPU time, longest recovery \
-         {recovery:?}"
-    );
-    assert!(total.clients > 0, "no process was killed at work");
+    pairs.report("operation");
     drop(client);
     let me = crate::identity::process::Process { pid: 1, birth: 1 };
-    super::tests::clear(&refs, me).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+    pairs.check(super::tests::clear(&refs, me));
 }
