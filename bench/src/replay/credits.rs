@@ -5,8 +5,8 @@ use super::{Access, Policy};
 
 /// FIFO in which a page that comes back soon after its eviction may stay for more rounds, as in the pager's clock.
 ///
-/// Pages that have no credit left may be unmapped and stay for a while in a second queue. An access to one of these is a
-/// soft fault: it fetches nothing, and is as good as a return.
+/// Pages that have no credit left may be unmapped and stay for a while in a second queue. An access to one of these is
+/// a soft fault: it fetches nothing, and is as good as a return.
 pub struct Credits {
     lists: Lists,
     frames: usize,
