@@ -66,8 +66,9 @@ impl SharedMap {
             shared.with(|used| {
                 // SAFETY: the maps of a client are dropped before it.
                 let client = unsafe { used.client.extended() };
-                let Some((map, at)) = open(client, &name, options)? else { return Ok(None) };
-                let table = Table { name: name.clone(), at, is_gone: AtomicBool::new(false) };
+                let Some(map) = open(client, &name, options)? else { return Ok(None) };
+                let (at, is_gone) = (map.object(), AtomicBool::new(false));
+                let table = Table { name: name.clone(), at, is_gone };
                 let table = Arc::new(table);
                 used.maps.keep(Place { table: table.clone(), map, is_first: true });
                 Ok(Some(table))
@@ -112,10 +113,10 @@ impl SharedMap {
         if !used.maps.0.contains_key(&key) {
             // SAFETY: the maps of a client are dropped before it.
             let client = unsafe { used.client.extended() };
-            let Some((map, at)) = open(client, &self.table.name, None)? else { return Ok(None) };
+            let Some(map) = open(client, &self.table.name, None)? else { return Ok(None) };
             // While it is not gone, the stripe that has opened it first keeps it: so nothing else is at its place. This
             // is asked last, when the map that was found is counted.
-            if at != self.table.at || self.table.is_gone() {
+            if map.object() != self.table.at || self.table.is_gone() {
                 return Ok(None);
             }
             used.maps.keep(Place { table: self.table.clone(), map, is_first: false });
@@ -165,26 +166,15 @@ fn key_of(table: &Arc<Table>) -> usize {
     Arc::as_ptr(table).addr()
 }
 
-/// The map of a name, and where its table is.
+/// The map of a name. It is made if there is none, and there are options.
 fn open(
     client: &'static RefClient<'static>,
     name: &[u8],
     options: Option<&MapOptions>,
-) -> Result<Option<(Map<'static>, u64)>, PoolError> {
-    loop {
-        let made = options.map(|options| Map::create(client, name, options)).transpose()?;
-        // A table gets a name once. If the same one has it before and after the map is opened, the map is that one: it
-        // is counted meanwhile, so no other table is at its place.
-        if let Some(table) = client.named(name)?
-            && let Some(map) = Map::open(client, name)?
-            && client.named(name)?.is_some_and(|again| again.object() == table.object())
-        {
-            return Ok(Some((map, table.object())));
-        }
-        // Another process has destroyed it meanwhile.
-        if made.is_none() && client.named(name)?.is_none() {
-            return Ok(None);
-        }
+) -> Result<Option<Map<'static>>, PoolError> {
+    match options {
+        Some(options) => Map::create(client, name, options).map(Some),
+        None => Map::open(client, name),
     }
 }
 

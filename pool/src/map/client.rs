@@ -136,6 +136,11 @@ impl<'c> Map<'c> {
         Ok(Map { client, table, words, tally, room, sharers, reference, seed, capacity, evicts })
     }
 
+    /// Where its table is, the same in all processes. No other map is there while any client has this one.
+    pub fn object(&self) -> u64 {
+        self.reference.object()
+    }
+
     /// Removes all entries, and the name: clients that have the map get errors ([`PoolError::Closed`]) from then on.
     /// Its memory is freed with the last of them. False: there is no map of this name. One store decides that it is
     /// destroyed. If the caller dies after it, or gets an error, the next call of this, or of [`Map::create`], does the
