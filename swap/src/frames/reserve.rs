@@ -1,7 +1,7 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
 //! Each is a page less for the program, and a program with a hundredth less memory fetches two to three hundredths more
-//! pages ([measurement 0049](../../../docs/measurements/0050-reserve-of-free-frames.md)). To free a frame oneself
+//! pages ([measurement 0050](../../../docs/measurements/0050-reserve-of-free-frames.md)). To free a frame oneself
 //! delays a fault by less than half. So the reserve is small, and is doubled only when more than one frame in sixteen
 //! had to be freed by those that needed it: a program with more threads than CPUs needs more, since its evictor runs
 //! late. It shrinks again slowly.
@@ -42,8 +42,9 @@ impl Reserve {
         if budget_pages >= pages {
             return [0; 3];
         }
-        let least = (budget_pages * permille / 1000).clamp(LEAST, LEAST_MAX);
-        [least, (budget_pages / MOST_PART).max(LEAST), least]
+        let most = (budget_pages / MOST_PART).max(LEAST);
+        let least = (budget_pages * permille / 1000).clamp(LEAST, LEAST_MAX).min(most);
+        [least, most, least]
     }
 
     /// The low watermark: with this many free pages, or fewer, the evictor is woken; it restores twice as many
@@ -127,5 +128,6 @@ mod tests {
         assert_eq!(Reserve::new(100, 100, 8).pages(), 0);
         assert_eq!(Reserve::new(100, 101, 8).pages(), 16);
         assert_eq!(Reserve::new(1 << 20, 1 << 22, 8).pages(), 1024);
+        assert_eq!(Reserve::new(8_000, 100_000, 500).pages(), 500, "no more than a sixteenth");
     }
 }
