@@ -1,7 +1,7 @@
 //! Random mutators against a model of the heap, for every collector.
 //!
 //! `GC_OPS_SEED` repeats a run (a failure prints its seed), `GC_OPS_STEPS` sets the steps of each thread,
-//! `GC_OPS_COLLECTOR` picks one collector.
+//! `GC_OPS_COLLECTOR` picks one collector. The nightly job takes more steps.
 
 #[path = "support/actors.rs"]
 mod actors;
@@ -55,7 +55,7 @@ fn random_mutators_agree_over_one_and_three_servers() {
 #[test]
 fn random_mutators_agree_over_a_bad_network() {
     for (seed, servers) in [(1, 2), (2, 3)] {
-        run_some("network", 2, (10_000, 8), Configuration::collects, |options| {
+        run_some("network", 2, (5_000, 8), Configuration::collects, |options| {
             options.local_memory = LocalMemory::Bytes(2 << 20);
             options.memory_servers = servers;
             options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
@@ -70,7 +70,7 @@ fn random_mutators_agree_when_memory_servers_do_less() {
     for (tracing, evacuation) in [(false, true), (true, false), (false, false)] {
         for (servers, budget) in [(1, 1 << 20), (3, 2 << 20)] {
             let is_wanted = |kind: Configuration| kind.uses_table();
-            run_some("less", 2, (20_000, 8), is_wanted, |options| {
+            run_some("less", 2, (10_000, 8), is_wanted, |options| {
                 options.mako.offload_tracing = tracing;
                 options.mako.offload_evacuation = evacuation;
                 options.mako.entry_preload = tracing;
@@ -111,13 +111,13 @@ fn random_mutators_agree_under_short_generations() {
 }
 
 fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
-    run_some(name, threads, (20_000, 8), |_| true, change);
+    run_some(name, threads, (10_000, 8), |_| true, change);
 }
 
 /// Those that collect parts of the heap on their own account: asking them for all of it would hide that.
 fn run_rarely_collecting(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
     let is_wanted = |kind: Configuration| kind.collector.is_g1();
-    run_some(name, threads, (60_000, 800), is_wanted, change);
+    run_some(name, threads, (30_000, 800), is_wanted, change);
 }
 
 fn run_some(

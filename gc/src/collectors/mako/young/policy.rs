@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Pauses should meet a target, so eden follows their lengths. That has two stable points where what lives at a time
 /// takes longer to copy than the target: a small eden in which nearly everything still lives, and a large one of which
 /// only a part does. The small one has pauses as wished and the program hardly runs. So where minor collections take
-/// more than their share of the time, eden grows beyond the target for a while, and stays large if collecting a byte of
-/// it has become cheaper by that.
+/// more than their share of the time, eden grows beyond the target for a while, and stays large if less of it lives by that.
+/// Bytes decide, not times: these are as long as other processes let them be.
 pub struct Policy {
     /// Bytes that eden would like to have.
     wish: f64,
@@ -21,8 +21,8 @@ pub struct Policy {
     share_max: f64,
     /// What they have taken of late.
     share: f64,
-    /// Seconds for each byte of eden of late; 0: not known.
-    cost: f64,
+    /// The part of eden that has lived of late; `None`: not known.
+    lives: Option<f64>,
     growth: Growth,
     /// Collections before eden may grow beyond the target again; doubled each time that it did not help.
     patience: u32,
@@ -35,10 +35,10 @@ pub struct Policy {
 enum Growth {
     /// No. Collections before it may become so.
     Within { wait: u32 },
-    /// It grows, from this size and cost for each byte.
-    Trying { bytes: f64, cost: f64 },
-    /// It pays.
-    Beyond,
+    /// It grows, from this size, of which this part lived.
+    Trying { bytes: f64, lived: f64 },
+    /// It pays: of an eden within the target this part lived.
+    Beyond { lived: f64 },
 }
 
 /// A minor collection that was asked for since eden was full.
@@ -53,6 +53,13 @@ pub struct Collected<'a> {
     pub promoted_bytes: usize,
 }
 
+impl Collected<'_> {
+    /// Bytes that live.
+    fn lives(&self) -> usize {
+        self.ages.iter().sum::<usize>() + self.promoted_bytes
+    }
+}
+
 impl Policy {
     /// Eden takes up to `most` bytes.
     pub fn new(options: &MakoOptions, age_max: u32, most: usize, region_bytes: usize) -> Policy {
@@ -64,7 +71,7 @@ impl Policy {
             target: options.minor_pause_target,
             share_max: options.minor_time_percent as f64 / 100.0,
             share: 0.0,
-            cost: 0.0,
+            lives: None,
             growth: Growth::Within { wait: PATIENCE_MIN },
             patience: PATIENCE_MIN,
             age_max,
@@ -76,35 +83,37 @@ impl Policy {
         let took = last.took.as_secs_f64().max(1e-6);
         let share = took / last.since_last.as_secs_f64().max(took);
         self.share += (share - self.share) / 4.0;
-        let cost = took / last.eden_bytes.max(1) as f64;
-        self.cost = if self.cost == 0.0 { cost } else { self.cost + (cost - self.cost) / 4.0 };
-        self.grow(took);
+        let lives = last.lives() as f64 / last.eden_bytes.max(1) as f64;
+        let lives = self.lives.map_or(lives, |before| before + (lives - before) / 4.0);
+        self.lives = Some(lives);
+        self.grow(took, lives);
         self.wish = self.wish.clamp(EDEN_MIN as f64, self.most as f64);
         self.tenuring_age = self.age_that_fits(last);
     }
 
-    fn grow(&mut self, took: f64) {
+    /// The last pause took so many seconds; of late this part of eden has lived.
+    fn grow(&mut self, took: f64, lives: f64) {
         // Half way at most, since one pause says little.
         let target = self.target.as_secs_f64();
         let within = (target / took).clamp(0.5, 1.5);
         let beyond = (target * BEYOND_MAX / took).clamp(0.5, 1.5);
         match self.growth {
             Growth::Within { wait: 0 } if self.share > self.share_max && within < 1.5 => {
-                self.growth = Growth::Trying { bytes: self.wish, cost: self.cost };
-                self.cost = 0.0;
+                self.growth = Growth::Trying { bytes: self.wish, lived: lives };
+                self.lives = None;
                 self.wish *= beyond;
             }
             Growth::Within { wait } => {
                 self.growth = Growth::Within { wait: wait.saturating_sub(1) };
                 self.wish *= within;
             }
-            Growth::Trying { cost, .. } if self.cost < cost * CHEAPER => {
+            Growth::Trying { lived, .. } if lives < lived * PAYS => {
                 self.patience = PATIENCE_MIN;
-                self.growth = Growth::Beyond;
+                self.growth = Growth::Beyond { lived };
             }
             Growth::Trying { .. } if beyond > 1.0 && self.wish < self.most as f64 => {
                 // The next one is that of one size, not an average of all on the way.
-                self.cost = 0.0;
+                self.lives = None;
                 self.wish *= beyond;
             }
             Growth::Trying { bytes, .. } => {
@@ -112,17 +121,25 @@ impl Policy {
                 self.growth = Growth::Within { wait: self.patience };
                 self.wish = bytes;
             }
-            Growth::Beyond if within >= 1.0 => self.growth = Growth::Within { wait: PATIENCE_MIN },
-            Growth::Beyond if self.share > self.share_max || beyond < 1.0 => self.wish *= beyond,
-            Growth::Beyond if self.share < self.share_max / 2.0 => self.wish *= within.max(0.9),
-            Growth::Beyond => (),
+            Growth::Beyond { .. } if within >= 1.0 => {
+                self.growth = Growth::Within { wait: PATIENCE_MIN };
+            }
+            Growth::Beyond { lived } if lives >= lived * PAYS => {
+                self.growth = Growth::Within { wait: self.patience };
+            }
+            Growth::Beyond { .. } if self.share > self.share_max || beyond < 1.0 => {
+                self.wish *= beyond;
+            }
+            Growth::Beyond { .. } if self.share < self.share_max / 2.0 => {
+                self.wish *= within.max(0.9);
+            }
+            Growth::Beyond { .. } => (),
         }
     }
 
     /// The highest age at which survivors fill at most their part of eden; 0 if all should be promoted.
     fn age_that_fits(&self, last: &Collected) -> u32 {
-        let lives = last.ages.iter().sum::<usize>() + last.promoted_bytes;
-        if lives * 100 > last.eden_bytes * DENSE_PERCENT {
+        if last.lives() * 100 > last.eden_bytes * DENSE_PERCENT {
             // Most of it would be copied twice for little garbage.
             return 0;
         }
@@ -159,8 +176,8 @@ pub fn room_for(young: usize) -> usize {
 
 /// Pauses may take this many times the target where eden grows beyond it.
 const BEYOND_MAX: f64 = 10.0;
-/// A larger eden pays if collecting a byte takes less than this part of what it took.
-const CHEAPER: f64 = 0.7;
+/// A larger eden pays if less of it lives than this part of what lived of the small one.
+const PAYS: f64 = 0.7;
 const PATIENCE_MIN: u32 = 16;
 const PATIENCE_MAX: u32 = 1024;
 /// Survivors should take at most this part of eden.
@@ -199,19 +216,20 @@ mod tests {
         assert_eq!(policy.tenuring_age, 0);
     }
 
-    /// The lengths of 400 pauses in milliseconds, if a pause takes `pause` of eden's bytes, and a program allocates 1
-    /// GB a second; and eden at the end.
-    fn run(pause: impl Fn(f64) -> f64) -> (Vec<f64>, f64) {
+    /// The lengths of 400 pauses in milliseconds, and eden at the end, if `lives` of eden's bytes live in the `n`-th
+    /// pause, each MB of which takes `ms(n)` milliseconds, and a program allocates 1 GB a second.
+    fn run(lives: impl Fn(f64, usize) -> f64, ms: impl Fn(usize) -> f64) -> (Vec<f64>, f64) {
         let options = crate::options::HeapOptions::default().mako;
         let mut policy = Policy::new(&options, 15, 1 << 30, 1 << 20);
-        let pauses = (0..400).map(|_| {
-            let (eden, took) = (policy.wish, pause(policy.wish));
+        let pauses = (0..400).map(|n| {
+            let (eden, lives) = (policy.wish, lives(policy.wish, n));
+            let took = lives * ms(n) * 1e-9 + 1e-4;
             policy.learn(&Collected {
                 took: Duration::from_secs_f64(took),
                 since_last: Duration::from_secs_f64(took + eden / 1e9),
                 eden_bytes: eden as usize,
                 ages: &[],
-                promoted_bytes: 0,
+                promoted_bytes: lives as usize,
             });
             took * 1e3
         });
@@ -220,17 +238,36 @@ mod tests {
 
     #[test]
     fn eden_grows_beyond_the_target_where_that_saves_time() {
-        // 8 MB live at any time, and each MB takes 2 ms to copy.
-        let (pauses, eden) = run(|eden| 2e-9 * eden.min(8e6) + 1e-4);
+        let steady = |_| 2.0;
+        // 8 MB live at any time.
+        let (pauses, eden) = run(|eden, _| eden.min(8e6), steady);
         assert!(eden > 60e6, "{eden}");
         assert!(pauses[100..].iter().all(|ms| (15.0..20.0).contains(ms)), "{pauses:?}");
         // All of eden lives, whatever its size: most pauses keep to the target.
-        let (mut pauses, eden) = run(|eden| 2e-9 * eden + 1e-4);
+        let (mut pauses, eden) = run(|eden, _| eden, steady);
         assert!(eden < 2e6, "{eden}");
         pauses.sort_by(f64::total_cmp);
         assert!(pauses[360] < 4.0 && pauses[399] < 31.0, "{pauses:?}");
         // Little lives: the share is small at the target.
-        let (pauses, _) = run(|eden| 2e-11 * eden + 1e-4);
+        let (pauses, _) = run(|eden, _| eden / 100.0, steady);
         assert!(pauses.iter().all(|ms| *ms < 4.5), "{pauses:?}");
+    }
+
+    #[test]
+    fn eden_is_small_again_when_all_of_it_lives() {
+        let (pauses, eden) = run(|eden, n| if n < 200 { eden.min(8e6) } else { eden }, |_| 2.0);
+        assert!(pauses[150] > 15.0 && eden < 2e6, "{eden}: {pauses:?}");
+        // The attempts to grow are rare.
+        let long = pauses[220..].iter().filter(|ms| **ms > 4.0).count();
+        assert!(long < 30, "{long}: {pauses:?}");
+    }
+
+    #[test]
+    fn other_processes_do_not_make_a_larger_eden_look_better() {
+        // When eden is small, every pause takes five times as long as later.
+        let (pauses, eden) = run(|eden, _| eden, |n| if n < 21 { 10.0 } else { 2.0 });
+        assert!(eden < 2e6, "{eden}");
+        let long = pauses[50..].iter().filter(|ms| **ms > 4.0).count();
+        assert!(long < 30, "{long}: {pauses:?}");
     }
 }
