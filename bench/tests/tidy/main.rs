@@ -42,6 +42,14 @@ const UNSAFE: &[&str] = &[
     "pool/src/refs/header.rs",
     "pool/src/refs/holding.rs",
     "pool/src/segment",
+    // The C library's functions in whose place ours are called, blocks, and words of threads.
+    "pool/malloc/src/below.rs",
+    "pool/malloc/src/cache.rs",
+    "pool/malloc/src/calls.rs",
+    "pool/malloc/src/fork.rs",
+    "pool/malloc/src/seats.rs",
+    "pool/malloc/src/start.rs",
+    "pool/malloc/src/thread.rs",
     // The border to Java of the module that has pools, and memory that its buffers see.
     "pool/java/src/channel.rs",
     "pool/java/src/core.rs",

@@ -147,6 +147,7 @@ impl<'a> Arena<'a> {
     }
 
     /// Whether a slab of this heap has the offset.
+    #[inline(always)]
     pub(super) fn has(&self, offset: u64) -> bool {
         offset >= self.data_at
             && (offset - self.data_at) >> self.slab_shift < self.slabs.len() as u64
@@ -155,9 +156,16 @@ impl<'a> Arena<'a> {
     /// Bytes of the block that begins at an offset, if its slab has blocks.
     #[cfg(not(loom))]
     pub(super) fn block_bytes(&self, offset: u64) -> Option<u64> {
-        let (number, within) = self.split(offset);
+        self.block_bytes_of(self.shape(), offset)
+    }
+
+    /// The same if the shape of the slabs is known at compile time.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(super) fn block_bytes_of(&self, shape: Shape, offset: u64) -> Option<u64> {
+        let (number, within) = shape.split(offset.wrapping_sub(self.data_at));
         let class = self.remotes.get(number)?.class.load(Ordering::Acquire) as usize;
-        let class = self.classes.get(class.wrapping_sub(1))?;
+        let class = shape.classes.get(class.wrapping_sub(1))?;
         class.block_at(within).map(|_| class.bytes)
     }
 

@@ -197,6 +197,20 @@ impl<'a> Huge<'a> {
         }
     }
 
+    /// Where the used run begins that has the granule at an offset.
+    #[cfg(not(loom))]
+    pub(super) fn begin_of(&self, offset: u64) -> Option<u64> {
+        let distance = offset.checked_sub(self.data_at)?;
+        let mut number = (distance >> self.granule_shift) as usize;
+        loop {
+            match Granule::of(self.granules.get(number)?.load(Ordering::Acquire)) {
+                Granule::Used(0) => number = number.checked_sub(1)?,
+                Granule::Used(_) => return Some(self.offset(number as u32)),
+                _ => return None,
+            }
+        }
+    }
+
     /// How many granules are not free now.
     #[cfg(not(loom))]
     pub(super) fn used_granules(&self) -> u64 {

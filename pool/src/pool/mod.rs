@@ -18,6 +18,8 @@ pub struct Pool {
     segment: Segment,
     places: Places,
     kernel: Kernel,
+    /// Who joins a private pool. Such a pool needs no `/proc`, and no other process asks whether the holders live.
+    alone: Option<Process>,
 }
 
 /// What is said in the header of a pool.
@@ -65,12 +67,14 @@ impl Pool {
     pub fn create(backing: &Backing, clients: usize) -> Result<Pool, PoolError> {
         let clients = clients as u64;
         let places = Places::of(clients)?;
-        if let Backing::Memory { bytes } | Backing::File { bytes, .. } = *backing
+        if let Backing::Memory { bytes } | Backing::Private { bytes } | Backing::File { bytes, .. } =
+            *backing
             && bytes < places.data
         {
             return Err(PoolError::Bytes { bytes, min: places.data });
         }
-        let namespace = Kernel::namespace()?;
+        let is_private = matches!(backing, Backing::Private { .. });
+        let namespace = if is_private { 0 } else { Kernel::namespace()? };
         let stamp = Stamp { layout: LAYOUT, clients, namespace };
         Pool::checked(Segment::create(backing, &stamp)?, stamp)
     }
@@ -100,7 +104,8 @@ impl Pool {
         if stamp.layout != LAYOUT {
             return Err(PoolError::Layout { found: stamp.layout, supported: LAYOUT });
         }
-        let own = Kernel::namespace()?;
+        let is_private = segment.is_private();
+        let own = if is_private { 0 } else { Kernel::namespace()? };
         if stamp.namespace != own {
             return Err(PoolError::Namespace { found: stamp.namespace, own });
         }
@@ -108,7 +113,12 @@ impl Pool {
         if segment.bytes() < places.data {
             return Err(PoolError::Bytes { bytes: segment.bytes(), min: places.data });
         }
-        Ok(Pool { segment, places, kernel: Kernel::new()? })
+        let (kernel, alone) = if is_private {
+            (Kernel::of_boot(0), Some(Process { pid: std::process::id(), birth: 0 }))
+        } else {
+            (Kernel::new()?, None)
+        };
+        Ok(Pool { segment, places, kernel, alone })
     }
 
     /// How many clients there may be at a time.
@@ -118,7 +128,11 @@ impl Pool {
 
     /// Leases an identity to the caller. Does not block.
     pub fn join(&self) -> Result<Client<'_>, PoolError> {
-        self.join_as(self.kernel.own()?)
+        self.join_as(self.own()?)
+    }
+
+    fn own(&self) -> Result<Process, PoolError> {
+        self.alone.map_or_else(|| self.kernel.own(), Ok)
     }
 
     /// The same for a process that may be another one in tests.
@@ -133,7 +147,7 @@ impl Pool {
         &'a self,
         purpose: impl Fn(Client<'a>) -> Result<T, PoolError>,
     ) -> Result<T, PoolError> {
-        let (me, mut first, mut refused) = (self.kernel.own()?, 1, None);
+        let (me, mut first, mut refused) = (self.own()?, 1, None);
         while let Some(held) = self.table().claim_from(first, me) {
             first = held.id + 1;
             match purpose(Client { pool: self, held, is_recovering: Cell::new(false) }) {
@@ -146,7 +160,7 @@ impl Pool {
 
     /// Leases this identity to the caller. `None`: it is not free.
     pub(crate) fn join_at(&self, id: u16) -> Result<Option<Client<'_>>, PoolError> {
-        let held = self.table().claim_at(id, self.kernel.own()?);
+        let held = self.table().claim_at(id, self.own()?);
         Ok(held.map(|held| Client { pool: self, held, is_recovering: Cell::new(false) }))
     }
 
@@ -262,7 +276,7 @@ impl Client<'_> {
     }
 
     /// Recovers the clients that are dead now. Other clients do not wait; nor does this one for others. `redo` must not
-    /// call it again, which is an error.
+    /// call it again, which is an error. No client of a private pool is ever dead.
     pub fn recover(&self, redo: &impl Redo) -> Result<Recovered, PoolError> {
         struct End<'a>(&'a Cell<bool>);
         impl Drop for End<'_> {
@@ -274,6 +288,9 @@ impl Client<'_> {
             return Err(PoolError::Recovering { client: self.held.id });
         }
         let _end = End(&self.is_recovering);
+        if self.pool.alone.is_some() {
+            return Ok(Recovered::default());
+        }
         let (table, detector) = (self.pool.table(), self.pool.detector());
         Recovery { table, detector, processes: &self.pool.kernel }.run(self.held.id, redo)
     }

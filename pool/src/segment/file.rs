@@ -16,6 +16,8 @@ use std::path::Path;
 pub enum Backing<'a> {
     /// Memory without a name: gone with the last process that has it.
     Memory { bytes: u64 },
+    /// Memory of this process alone, in no file. A child of `fork` gets a copy of all that is in it.
+    Private { bytes: u64 },
     /// A regular file, made anew, for its owner alone. Its file system must be able to make files without a name, as
     /// tmpfs, ext4, xfs and btrfs are.
     File { path: &'a Path, bytes: u64 },
@@ -26,7 +28,7 @@ pub enum Backing<'a> {
 impl Backing<'_> {
     pub(super) fn path(&self) -> &Path {
         match self {
-            Backing::Memory { .. } => Path::new("memory"),
+            Backing::Memory { .. } | Backing::Private { .. } => Path::new("memory"),
             Backing::File { path, .. } | Backing::Device { path } => path,
         }
     }
@@ -40,11 +42,14 @@ pub(super) enum Kind {
     /// Under a name, or of another process.
     File,
     Device,
+    /// In no file.
+    Private,
 }
 
 /// A file with its length.
 pub(super) struct Opened {
-    pub fd: OwnedFd,
+    /// `None` for private memory.
+    pub fd: Option<OwnedFd>,
     pub bytes: u64,
     pub kind: Kind,
 }
@@ -69,6 +74,10 @@ pub(super) fn make<'a>(backing: &Backing<'a>) -> Result<New<'a>, PoolError> {
             let fd = unsafe { OwnedFd::from_raw_fd(fd) };
             Ok(New { opened: sized(fd, bytes, Kind::Memory)?, unnamed: None })
         }
+        Backing::Private { bytes } => {
+            length_of(bytes)?;
+            Ok(New { opened: Opened { fd: None, bytes, kind: Kind::Private }, unnamed: None })
+        }
         Backing::File { path, bytes } => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.unwrap_or(Path::new("."));
@@ -82,8 +91,9 @@ pub(super) fn make<'a>(backing: &Backing<'a>) -> Result<New<'a>, PoolError> {
             if opened.kind != Kind::Device {
                 return Err(PoolError::NotMemory { path: path.into() });
             }
+            let fd = opened.fd.as_ref().expect("it was just opened").as_raw_fd();
             // SAFETY: no memory is involved.
-            if unsafe { libc::flock(opened.fd.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            if unsafe { libc::flock(fd, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
                 return Err(PoolError::last("flock"));
             }
             Ok(New { opened, unnamed: None })
@@ -108,7 +118,7 @@ pub(super) fn look(fd: OwnedFd, path: &Path) -> Result<Opened, PoolError> {
     } else {
         return Err(PoolError::NotMemory { path: path.into() });
     };
-    Ok(Opened { fd: file.into(), bytes, kind })
+    Ok(Opened { fd: Some(file.into()), bytes, kind })
 }
 
 /// Gives the unnamed file its name. Nothing is replaced.
@@ -181,16 +191,19 @@ pub(super) fn free_bytes(fd: BorrowedFd) -> Result<u64, PoolError> {
     Ok(system.f_bavail.saturating_mul(system.f_frsize))
 }
 
-fn sized(fd: OwnedFd, bytes: u64, kind: Kind) -> Result<Opened, PoolError> {
+fn length_of(bytes: u64) -> Result<libc::off_t, PoolError> {
     let length = libc::off_t::try_from(bytes).ok();
     let is_whole = bytes >= HEADER_BYTES && bytes.is_multiple_of(PAGE_BYTES);
-    let refused = PoolError::Bytes { bytes, min: HEADER_BYTES };
-    let Some(length) = length.filter(|_| is_whole) else { return Err(refused) };
+    length.filter(|_| is_whole).ok_or(PoolError::Bytes { bytes, min: HEADER_BYTES })
+}
+
+fn sized(fd: OwnedFd, bytes: u64, kind: Kind) -> Result<Opened, PoolError> {
+    let length = length_of(bytes)?;
     // SAFETY: no memory is involved.
     if unsafe { libc::ftruncate(fd.as_raw_fd(), length) } != 0 {
         return Err(PoolError::last("ftruncate"));
     }
-    Ok(Opened { fd, bytes, kind })
+    Ok(Opened { fd: Some(fd), bytes, kind })
 }
 
 /// Length of a DAX device; `None` for any other device.

@@ -1,6 +1,7 @@
 //! The memory of a pool: one file, mapped once, at its full size.
 //!
-//! The file is an unnamed one of memory, a regular one, or a DAX device. It is sparse: a segment of terabytes costs
+//! The file is an unnamed one of memory, a regular one, or a DAX device; memory that only one process has is in none.
+//! It is sparse: a segment of terabytes costs
 //! what is touched. All of it is mapped from the start, so an offset means the same bytes in every process from the
 //! moment on that it was handed out, for loads and for system calls. Nothing is ever mapped later, and no signal
 //! handler is needed. A page of data is given back by [`Segment::punch`].
@@ -25,20 +26,28 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What segments are multiples of, in bytes.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
+/// Private memory begins at a multiple of this: huge pages fit, and so do all blocks that are aligned in it.
+const PRIVATE_ALIGN: usize = 2 << 20;
+
 /// Memory that is shared with other processes, mapped in this one. Any thread may use it. Children of `fork` do not
-/// have it: an identity must not have two holders.
+/// have it: an identity must not have two holders. Of private memory they have a copy, where they hold all identities
+/// of their parent.
 #[derive(Debug)]
 pub struct Segment {
     base: NonNull<u8>,
     bytes: u64,
-    fd: OwnedFd,
+    /// `None` for private memory.
+    fd: Option<OwnedFd>,
     kind: Kind,
-    /// Device and number of the file.
+    /// Device and number of the file; 0 and the address of private memory.
     name: (u64, u64),
+    /// Bytes that this process gave back.
+    given_back: AtomicU64,
 }
 
 // SAFETY: the mapping lives as long as the segment, and its memory is reached by atomic operations only.
@@ -54,7 +63,7 @@ pub(crate) unsafe trait Shared {}
 
 // SAFETY: it is a word.
 #[cfg(not(loom))]
-unsafe impl Shared for std::sync::atomic::AtomicU64 {}
+unsafe impl Shared for AtomicU64 {}
 
 impl Segment {
     /// Makes a segment with the stamp in its header, and zeros behind it. Blocks on the file system.
@@ -70,9 +79,9 @@ impl Segment {
         }
         segment.header()?.stamp(stamp, segment.bytes);
         if let Some(path) = new.unnamed {
-            file::link(segment.fd.as_fd(), path)?;
+            file::link(segment.fd(), path)?;
         } else if matches!(segment.kind, Kind::Memory) {
-            file::seal(segment.fd.as_fd())?;
+            file::seal(segment.fd())?;
         }
         Ok(segment)
     }
@@ -98,27 +107,42 @@ impl Segment {
 
     fn map(opened: Opened) -> Result<Segment, PoolError> {
         let Opened { fd, bytes, kind } = opened;
+        let too_long = |_| PoolError::Bytes { bytes, min: HEADER_BYTES };
+        let length = usize::try_from(bytes).map_err(too_long)?;
+        let Some(fd) = fd else { return Segment::map_private(bytes, length) };
         let file = File::from(fd);
         let about =
             file.metadata().map_err(|source| PoolError::Kernel { call: "fstat", source })?;
         let (fd, name) = (OwnedFd::from(file), (about.dev(), about.ino()));
-        let too_long = |_| PoolError::Bytes { bytes, min: HEADER_BYTES };
-        let length = usize::try_from(bytes).map_err(too_long)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-        // SAFETY: the kernel chooses where, so no mapping of ours is replaced.
-        let base =
-            unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, fd.as_raw_fd(), 0) };
-        if base == libc::MAP_FAILED {
-            return Err(PoolError::last("mmap"));
-        }
-        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address 0");
-        let segment = Segment { base, bytes, fd, kind, name };
+        let base = mapped(length, flags, fd.as_raw_fd())?;
+        let given_back = AtomicU64::new(0);
+        let segment = Segment { base, bytes, fd: Some(fd), kind, name, given_back };
         // SAFETY: the range is the mapping just made.
         if unsafe { libc::madvise(base.as_ptr().cast(), length, libc::MADV_DONTFORK) } != 0 {
             return Err(PoolError::last("madvise"));
         }
         Ok(segment)
+    }
+
+    /// Begins at a multiple of `PRIVATE_ALIGN`.
+    fn map_private(bytes: u64, length: usize) -> Result<Segment, PoolError> {
+        let too_long = PoolError::Bytes { bytes, min: HEADER_BYTES };
+        let longer = length.checked_add(PRIVATE_ALIGN).ok_or(too_long)?;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let first = mapped(longer, flags, -1)?;
+        let before = first.as_ptr().align_offset(PRIVATE_ALIGN);
+        // SAFETY: `before` is less than `PRIVATE_ALIGN`, by which the mapping is longer.
+        let base = unsafe { first.add(before) };
+        for (from, count) in [(0, before), (before + length, PRIVATE_ALIGN - before)] {
+            if count > 0 {
+                // SAFETY: these pages are of the mapping just made, and not of the segment.
+                unsafe { libc::munmap(first.add(from).as_ptr().cast(), count) };
+            }
+        }
+        let name = (0, base.as_ptr() as u64);
+        let given_back = AtomicU64::new(0);
+        Ok(Segment { base, bytes, fd: None, kind: Kind::Private, name, given_back })
     }
 
     /// Length in bytes.
@@ -131,9 +155,24 @@ impl Segment {
         self.name
     }
 
-    /// The file. Another process maps it by [`Pool::of`](crate::Pool::of).
+    /// The file. Another process maps it by [`Pool::of`](crate::Pool::of). Panics for private memory, which has none.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.fd.as_ref().expect("private memory is in no file").as_fd()
+    }
+
+    /// Where the segment begins in this process. What lies there is shared: others may change it at any time.
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Whether only this process has it.
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self.kind, Kind::Private)
+    }
+
+    /// Bytes that this process gave back by [`Segment::punch`], all in all.
+    pub fn given_back(&self) -> u64 {
+        self.given_back.load(Ordering::Relaxed)
     }
 
     /// `count` values that lie at `offset` bytes.
@@ -154,45 +193,60 @@ impl Segment {
     }
 
     /// Gives whole pages back: they are zero afterwards. Blocks on the file system. A device keeps its memory, and the
-    /// pages are written. Others must not use the range meanwhile.
+    /// pages are written, as are those of private memory that are locked. Others must not use the range meanwhile.
     pub fn punch(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
         let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
         let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);
         if end.is_none() || !is_whole || offset < HEADER_BYTES {
             return Err(PoolError::Range { offset, bytes });
         }
-        if matches!(self.kind, Kind::Device) {
-            self.zero(offset, bytes);
-            return Ok(());
+        match self.kind {
+            Kind::Device => {
+                self.zero(offset, bytes);
+                return Ok(());
+            }
+            Kind::Memory | Kind::File => file::punch(self.fd(), offset, bytes)?,
+            Kind::Private => {
+                // SAFETY: the range is of the mapping, as was checked, and its words are atomic.
+                let refused = unsafe {
+                    let first = self.base.add(offset as usize).as_ptr();
+                    libc::madvise(first.cast(), bytes as usize, libc::MADV_DONTNEED) != 0
+                };
+                if refused {
+                    self.zero(offset, bytes);
+                    return Ok(());
+                }
+            }
         }
-        file::punch(self.fd.as_fd(), offset, bytes)
+        self.given_back.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Words of the header for those that use the pool. Each is 0 until it is written, once.
-    pub(crate) fn marks(&self) -> Result<&[std::sync::atomic::AtomicU64], PoolError> {
+    pub(crate) fn marks(&self) -> Result<&[AtomicU64], PoolError> {
         self.array(header::MARKS_AT, header::MARKS)
     }
 
     /// Has the file system keep memory for a range that is not empty, so that writing it does not end this process with
     /// SIGBUS where the file system is full; what is in the range stays. Async-signal-safe; blocks on the file system.
-    /// A device has its memory, and some file systems cannot keep any: then nothing happens.
+    /// A device has its memory, no file system limits private memory, and some cannot keep any: then nothing happens.
     pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
         let end = offset.checked_add(bytes).filter(|end| *end <= self.bytes);
         if end.is_none() || bytes == 0 {
             return Err(PoolError::Range { offset, bytes });
         }
         match self.kind {
-            Kind::Device => Ok(()),
-            Kind::Memory | Kind::File => file::reserve(self.fd.as_fd(), offset, bytes),
+            Kind::Device | Kind::Private => Ok(()),
+            Kind::Memory | Kind::File => file::reserve(self.fd(), offset, bytes),
         }
     }
 
     /// Bytes that the file system has left for pages of the segment that were never touched. A device has all of its
-    /// memory. One system call.
+    /// memory, and private memory is not limited. One system call.
     pub fn free_bytes(&self) -> Result<u64, PoolError> {
         match self.kind {
-            Kind::Device => Ok(self.bytes),
-            Kind::Memory | Kind::File => file::free_bytes(self.fd.as_fd()),
+            Kind::Device | Kind::Private => Ok(self.bytes),
+            Kind::Memory | Kind::File => file::free_bytes(self.fd()),
         }
     }
 
@@ -202,11 +256,22 @@ impl Segment {
 
     /// Writes zeros into a range inside of the segment.
     fn zero(&self, offset: u64, bytes: u64) {
-        let words = self.array::<std::sync::atomic::AtomicU64>(offset, (bytes / 8) as usize);
+        let words = self.array::<AtomicU64>(offset, (bytes / 8) as usize);
         for word in words.expect("callers check the range") {
-            word.store(0, std::sync::atomic::Ordering::Relaxed);
+            word.store(0, Ordering::Relaxed);
         }
     }
+}
+
+/// Memory of this length; the kernel chooses where.
+fn mapped(length: usize, flags: libc::c_int, fd: libc::c_int) -> Result<NonNull<u8>, PoolError> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the kernel chooses where, so no mapping of ours is replaced.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, fd, 0) };
+    if base == libc::MAP_FAILED {
+        return Err(PoolError::last("mmap"));
+    }
+    Ok(NonNull::new(base.cast()).expect("the kernel maps nothing at address 0"))
 }
 
 impl Drop for Segment {
@@ -222,7 +287,7 @@ mod tests {
     use crate::test_folder::Folder;
     use std::fs::{self, OpenOptions};
     use std::os::unix::fs::FileExt;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::sync::atomic::Ordering::Relaxed;
 
     const BYTES: u64 = 1 << 20;
     const STAMP: Stamp = Stamp { layout: 7, clients: 3, namespace: 9 };
@@ -296,6 +361,39 @@ mod tests {
         for (offset, bytes) in [(BYTES, PAGE_BYTES), (PAGE_BYTES, 0), (u64::MAX, 1)] {
             let refused = segment.reserve(offset, bytes);
             assert!(matches!(refused, Err(PoolError::Range { .. })), "{offset} {bytes}");
+        }
+    }
+
+    #[test]
+    fn private_memory_is_copied_by_fork_and_zero_when_it_is_given_back() {
+        let backing = Backing::Private { bytes: BYTES };
+        let segment = Segment::create(&backing, &STAMP).unwrap();
+        assert_eq!(segment.base().as_ptr().align_offset(PRIVATE_ALIGN), 0);
+        word(&segment, BYTES - 8).store(5, Relaxed);
+        word(&segment, BYTES / 2).store(1, Relaxed);
+        // SAFETY: the child touches the memory, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let found = word(&segment, BYTES - 8).swap(6, Relaxed);
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(found as i32) };
+        }
+        let mut status = 0;
+        // SAFETY: the kernel writes the status.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(libc::WEXITSTATUS(status), 5);
+        assert_eq!(word(&segment, BYTES - 8).load(Relaxed), 5);
+        segment.punch(BYTES / 2, PAGE_BYTES).unwrap();
+        assert_eq!(word(&segment, BYTES / 2).load(Relaxed), 0);
+        assert_eq!(segment.given_back(), PAGE_BYTES);
+        // Locked pages cannot be given back.
+        let at = segment.base().as_ptr().wrapping_add(BYTES as usize / 2);
+        word(&segment, BYTES / 2).store(1, Relaxed);
+        // SAFETY: the page is the segment's.
+        if unsafe { libc::mlock(at.cast(), PAGE_BYTES as usize) } == 0 {
+            segment.punch(BYTES / 2, PAGE_BYTES).unwrap();
+            assert_eq!(word(&segment, BYTES / 2).load(Relaxed), 0);
+            assert_eq!(segment.given_back(), PAGE_BYTES);
         }
     }
 
