@@ -146,6 +146,13 @@ impl<'a> ClientTable<'a> {
         self.ids().filter(is_free).take(count).count() == count
     }
 
+    /// How many identities are not free now.
+    #[cfg(not(loom))]
+    pub(crate) fn leased(&self) -> usize {
+        let is_free = |id: &ClientId| self.slots[usize::from(*id)].look().state() == State::Free;
+        self.ids().filter(|id| !is_free(id)).count()
+    }
+
     /// Leases this identity to the process. `None`: it is not free, or the claim was revoked.
     #[cfg(not(loom))]
     pub(crate) fn claim_at(&self, id: ClientId, me: Process) -> Option<Held> {

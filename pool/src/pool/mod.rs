@@ -126,6 +126,11 @@ impl Pool {
         self.places.rows - 1
     }
 
+    /// How many identities are leased now: to the living, and to the dead that nobody has recovered.
+    pub fn leased(&self) -> usize {
+        self.table().leased()
+    }
+
     /// Leases an identity to the caller. Does not block.
     pub fn join(&self) -> Result<Client<'_>, PoolError> {
         self.join_as(self.own()?)
