@@ -142,15 +142,17 @@ static void edges(void) {
     int is_locked = mlock(locked, 1 << 20) == 0;
     uintptr_t place_of_locked = (uintptr_t)locked;
     free(seen(locked));
+    malloc_trim(0);
     // Huge blocks come from one place after the other, until the end of the pool.
-    unsigned char *zero = NULL;
-    for (int n = 0; n < 5000 && place_of_locked - (uintptr_t)zero >= 1 << 20; n++) {
-        free(zero);
-        zero = seen(calloc(1, 1 << 20));
+    static unsigned char *others[600];
+    int count = 0, found = -1;
+    while (found < 0 && count < 600 && (others[count] = calloc(1, 1 << 20))) {
+        if (place_of_locked - (uintptr_t)others[count] < 1 << 20) found = count;
+        count++;
     }
-    CHECK(place_of_locked - (uintptr_t)zero < 1 << 20 && is_filled(zero, 1 << 20, 0));
+    CHECK(found >= 0 && is_filled(others[found], 1 << 20, 0));
     if (is_locked) munlock((void *)place_of_locked, 1 << 20);
-    free(zero);
+    while (count > 0) free(others[--count]);
 
     // The pool needs no descriptor.
     for (int fd = 3; fd < 1024; fd++) close(fd);
@@ -162,6 +164,23 @@ static void edges(void) {
     }
     malloc_trim(0);
     CHECK(malloc_trim(0) == 0);
+}
+
+// Whether this thread has a client of its own: then it gives what it has freed back.
+static int has_seat(void) {
+    free(seen(malloc(1 << 20)));
+    return malloc_trim(0);
+}
+
+static pthread_barrier_t barrier;
+
+// Frees what it has allocated when all others have, too, and keeps no block.
+static void *hoard(void *unused) {
+    void *blocks[2000];
+    for (int n = 0; n < 2000; n++) CHECK((blocks[n] = malloc(48)));
+    pthread_barrier_wait(&barrier);
+    for (int n = 0; n < 2000; n++) free(blocks[n]);
+    return unused;
 }
 
 // The pool is small: all that can be had is had, and can be had again.
@@ -180,6 +199,10 @@ static void exhaust(void) {
             CHECK(other);
             free(other);
             for (size_t n = 0; n < count; n++) free(blocks[n]);
+            pthread_t all[100];
+            pthread_barrier_init(&barrier, NULL, 100);
+            for (int n = 0; n < 100; n++) CHECK(pthread_create(&all[n], NULL, hoard, NULL) == 0);
+            for (int n = 0; n < 100; n++) CHECK(pthread_join(all[n], NULL) == 0);
         }
         CHECK(counts[1] >= counts[0] * 9 / 10 && counts[2] >= counts[0] * 9 / 10);
     }
@@ -294,6 +317,7 @@ static void *come(void *number) {
     memset(large, 1, 200000);
     for (int n = 0; n < 20; n++) unmade(atomic_exchange(&places[next_random(&state) % 512], made(&state)));
     free(large);
+    CHECK(has_seat());
     return NULL;
 }
 
@@ -307,8 +331,6 @@ static void comings(void) {
     }
     for (int n = 0; n < 512; n++) unmade(atomic_exchange(&places[n], NULL));
 }
-
-static pthread_barrier_t barrier;
 
 static void *crowd(void *number) {
     uint64_t state = (uintptr_t)number * 2 + 1;
@@ -395,6 +417,32 @@ static void forks(void) {
     }
 }
 
+static void *with_seat(void *unused) {
+    CHECK(has_seat());
+    pthread_barrier_wait(&barrier);
+    pause();
+    return unused;
+}
+
+// Each generation has as many threads as the one before: all together more than a pool has identities.
+static void generations(void) {
+    enum { THREADS = 40 };
+    for (int n = 0; n < 30; n++) {
+        pthread_t all[THREADS];
+        pthread_barrier_init(&barrier, NULL, THREADS + 1);
+        for (int m = 0; m < THREADS; m++) CHECK(pthread_create(&all[m], NULL, with_seat, NULL) == 0);
+        pthread_barrier_wait(&barrier);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child > 0) {
+            int status;
+            CHECK(waitpid(child, &status, 0) == child);
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+        }
+    }
+    CHECK(has_seat());
+}
+
 static atomic_int alarms;
 
 static void on_alarm(int signal) {
@@ -430,7 +478,7 @@ int main(int count, char **arguments) {
         void (*run)(void);
     } parts[] = {{"edges", edges},     {"exhaust", exhaust}, {"model", model}, {"threads", threads},
                  {"comings", comings}, {"many", many},       {"forks", forks}, {"signals", signals},
-                 {"whose", whose}};
+                 {"whose", whose},     {"generations", generations}};
     for (size_t n = 0; count == 2 && n < sizeof parts / sizeof *parts; n++) {
         if (strcmp(arguments[1], parts[n].name) == 0) {
             parts[n].run();

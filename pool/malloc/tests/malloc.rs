@@ -119,6 +119,11 @@ fn children_of_fork_go_on_with_a_copy() {
 }
 
 #[test]
+fn thirty_generations_of_children_have_the_clients_of_lost_threads() {
+    passes("generations", None);
+}
+
+#[test]
 fn signal_handlers_that_interrupt_the_allocator_allocate() {
     passes("signals", None);
 }
