@@ -10,10 +10,10 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-apps build pool-java bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
+.PHONY: help setup setup-apps build pool-java pool-c bench demo test unit loom quick check doc book dist deb check-deb check-packages image \
 	conformance far-conformance graph \
 	jdk-tests bench-interp \
-	bench-pool-java bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
+	bench-pool-java bench-malloc bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac \
 	check-java-home fuzz-java check-workloads \
 	torture pool-torture fuzz survive test-verbs fmt fmt-check lint clean
 
@@ -65,6 +65,16 @@ pool-java: setup ## The Java module farheap.pool as target/release/farheap-pool.
 	  $$(find pool/java/src/main/java -name '*.java' | sort)
 	cp $(TARGET)/java/libfarheap_pool.so $(TARGET)/pool-java/farheap/pool/
 	$(JDK)jar --create --file $(TARGET)/release/farheap-pool.jar -C $(TARGET)/pool-java .
+
+pool-c: setup ## The pool for programs in C: libfarheap_pool_c.so and .a, and libfarheap_malloc.so, in target/release
+	cargo build --profile java -p pool-c
+	cargo build --release -p pool-malloc
+	cp --remove-destination $(TARGET)/java/libfarheap_pool_c.so $(TARGET)/java/libfarheap_pool_c.a $(TARGET)/release/
+
+bench-malloc: setup ## malloc by the pool, beside the C library's (ARGS='0.5')
+	cargo build --release -p pool-malloc
+	cc -O2 -pthread -o $(TARGET)/release/malloc_bench pool/malloc/bench/malloc_bench.c
+	$(TARGET)/release/malloc_bench $(abspath $(TARGET))/release/libfarheap_malloc.so $(ARGS)
 
 bench-pool-java: pool-java ## A map of farheap.pool beside memcached and Redis on loopback (ARGS='3')
 	@{ $(call install,memcached redis-server); } || echo "$@: these packages cannot be had:$$missing"
@@ -213,9 +223,10 @@ book: setup ## The documents as a book in target/book
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # A folder to unpack anywhere: the programs look for each other beside themselves.
 DIST = farheap-$(VERSION)-linux-x86_64
-dist: build pool-java ## A tarball with the programs, libjvm.so, documents and licences
+dist: build pool-java pool-c ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
-	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so farheap-pool.jar) README.md CHANGELOG.md SECURITY.md \
+	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so farheap-pool.jar libfarheap_malloc.so \
+	  libfarheap_pool_c.so libfarheap_pool_c.a) pool/c/include/farheap_pool.h README.md CHANGELOG.md SECURITY.md \
 	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)

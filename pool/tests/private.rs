@@ -7,11 +7,11 @@ struct NoRedo;
 
 impl Redo for NoRedo {
     fn word(&self, _: u64) -> Result<&Word, PoolError> {
-        panic!("nobody is dead")
+        panic!("no client is dead")
     }
 
     fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
-        panic!("nobody is dead")
+        panic!("no client is dead")
     }
 }
 

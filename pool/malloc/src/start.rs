@@ -12,7 +12,7 @@ use crate::{below, fork, ground};
 /// The variable that has the size of the pool: digits and an optional k, m, g or t.
 const SIZE: &CStr = c"FARHEAP_MALLOC_SIZE";
 
-/// Without it, the pool has so many times the memory of the machine. Small blocks have three eighths of a heap, medium
+/// Without it, the pool has this multiple of the machine's memory. Small blocks have three eighths of a heap, medium
 /// ones one eighth, and large and huge ones a quarter each: so each kind can have all of the memory.
 const TIMES: usize = 8;
 /// Less than that is not tried. The kernel may refuse address space.
