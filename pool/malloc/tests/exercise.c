@@ -381,7 +381,7 @@ static void forks(void) {
     }
     pthread_t all[3];
     for (uintptr_t n = 0; n < 3; n++) CHECK(pthread_create(&all[n], NULL, hammer, (void *)n) == 0);
-    for (int n = 0; n < 60; n++) {
+    for (int n = 0; n < 40; n++) {
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
