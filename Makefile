@@ -174,7 +174,8 @@ pool-torture: setup ## Kill processes that change a pool together, for SECONDS=6
 	  cargo test --release -p pool --lib -- --exact --nocapture \
 	  pool::torture::killed_processes_lose_and_repeat_nothing alloc::torture::killed_processes_lose_no_block \
 	  ring::torture::killed_ends_lose_and_repeat_nothing refs::torture::killed_processes_lose_no_object \
-	  manager::torture::killed_managers_recover_all map::torture::killed_processes_lose_no_entry
+	  manager::torture::killed_managers_recover_all map::torture::killed_processes_lose_no_entry \
+	  transaction::torture::killed_processes_leave_no_half_of_a_transaction
 
 # Each round takes other input. The first failure ends it, with the input made as small as possible.
 fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10

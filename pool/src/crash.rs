@@ -160,6 +160,11 @@ pub(crate) const POINTS: &[&str] = &[
     "shared.taken",
     "shared.tallied",
     "shared.unlisted",
+    "transaction.applied",
+    "transaction.committed",
+    "transaction.ended",
+    "transaction.taken",
+    "transaction.undone",
 ];
 
 /// Whether a heap has the point.
@@ -171,7 +176,7 @@ pub(crate) fn is_of_heap(point: &str) -> bool {
 /// Whether each client and recoverer comes to the point, whatever it uses the pool for.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_all(point: &str) -> bool {
-    let others = ["ring.", "refs.", "shared.", "map."];
+    let others = ["ring.", "refs.", "shared.", "map.", "transaction."];
     !is_of_heap(point) && !others.iter().any(|floor| point.starts_with(floor))
 }
 

@@ -97,6 +97,12 @@ pub enum PoolError {
     /// A bucket of a map has as many entries as it can have.
     #[error("a bucket of the map has {max} entries, and cannot have more")]
     Bucket { max: u64 },
+    /// Transactions need a map that keeps what is put.
+    #[error("a map that evicts entries loses parts of transactions")]
+    Evicts,
+    /// A value in a map of transactions that none of them wrote.
+    #[error("a value of {bytes} bytes that no transaction wrote")]
+    Row { bytes: u64 },
     /// The map was destroyed.
     #[error("the map was destroyed")]
     Closed,

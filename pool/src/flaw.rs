@@ -61,6 +61,12 @@ pub(crate) enum Flaw {
     NoTakeStep,
     /// Objects for shared cells are made as private ones.
     PrivateEntry,
+    /// A row of a transaction gets its new value before the decision.
+    EarlyApply,
+    /// The primary row of a transaction gets its new value before the others.
+    EarlyEnd,
+    /// A row that is held is rolled back without a look at the primary row.
+    BlindRollBack,
 }
 
 /// Whether this structure was made with the flaw: never, outside of unit tests.

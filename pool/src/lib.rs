@@ -3,8 +3,8 @@
 //! From the bottom: `segment` is the memory, `identity` says which processes change it, `detect` is the one way in
 //! which a word is changed by several of them, `recover` finishes what the dead began, `pool` puts them together,
 //! `alloc` hands out blocks of its data, a `ring` passes words from one client to another, `refs` counts references
-//! to objects, and a `map` finds values by keys; a `manager` recovers the dead in all of them. The crate knows bytes
-//! and processes of one machine, no messages and no types.
+//! to objects, a `map` finds values by keys, and a `transaction` changes several of them; a `manager` recovers the
+//! dead in all of them. The crate knows bytes and processes of one machine, no messages and no types.
 //!
 //! ```text
 //!   0         4096
@@ -46,6 +46,8 @@ mod stories;
 mod sync;
 #[cfg(all(test, not(loom)))]
 mod test_folder;
+#[cfg(not(loom))]
+mod transaction;
 
 #[cfg(not(loom))]
 pub use alloc::{Allocator, Fresh, Heap, HugeUse};
@@ -64,3 +66,5 @@ pub use refs::{Message, Peek, Reader, Ref, RefClient, RefReceiver, RefSender, Re
 pub use ring::{Consumer, Producer, Ring};
 #[cfg(not(loom))]
 pub use segment::{Backing, Segment};
+#[cfg(not(loom))]
+pub use transaction::{Transaction, Transactions};

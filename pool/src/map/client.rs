@@ -361,6 +361,11 @@ impl<'c> Map<'c> {
         })
     }
 
+    /// Whether entries are evicted.
+    pub(crate) fn evicts(&self) -> bool {
+        self.evicts
+    }
+
     /// The client.
     pub fn client(&self) -> &'c RefClient<'c> {
         self.client

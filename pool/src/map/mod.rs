@@ -34,8 +34,8 @@ mod closing;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(test)]
 mod torture;
 #[cfg(test)]
-mod usage;
+pub(crate) mod usage;

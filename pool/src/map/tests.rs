@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
-pub(super) const NAME: &[u8] = b"map";
+pub(crate) const NAME: &[u8] = b"map";
 
 /// Keys of each side, and those that both write.
 const OWN: u64 = 10;
@@ -202,7 +202,7 @@ impl<'c> Actor<'c> {
 
 /// Nobody is at work, and all are recovered: the map is destroyed, and all blocks are free but those of forgotten
 /// names, which are `names` at most.
-pub(super) fn clear(
+pub(crate) fn clear(
     refs: &Refs,
     pool: &Pool,
     last: &RefClient,

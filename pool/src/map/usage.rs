@@ -49,7 +49,7 @@ pub(super) fn objects_of(map: &Map) -> Result<Vec<u64>, String> {
 }
 
 /// Nobody is at work: the map is whole, and all blocks are known.
-pub(super) fn check(refs: &Refs, map: &Map) -> Result<(), String> {
+pub(crate) fn check(refs: &Refs, map: &Map) -> Result<(), String> {
     check_all(refs, &[map])
 }
 
@@ -68,7 +68,7 @@ pub(super) fn get(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A pool with a layer and a client, for a test.
-pub(super) fn with(test: impl FnOnce(&Refs, &RefClient)) {
+pub(crate) fn with(test: impl FnOnce(&Refs, &RefClient)) {
     let pool = memory();
     let heap = Heap::new(&pool, RESERVED).unwrap();
     let refs = Refs::new(&heap, pool.data()).unwrap();
