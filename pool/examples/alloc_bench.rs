@@ -10,6 +10,9 @@
 //! to each other. Each figure is the best of five runs. A process is a child that runs this program again; it opens the
 //! pool in the file that its parent made.
 
+mod common;
+
+use common::clock;
 use pool::{Allocator, Backing, Heap, Pool};
 use std::env;
 use std::hint::spin_loop;
@@ -107,14 +110,6 @@ fn place() -> PathBuf {
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() { shared.into() } else { env::temp_dir() };
     folder.join(format!("farheap-pool-bench-{}", std::process::id()))
-}
-
-/// CPU time of this thread, in nanoseconds.
-fn clock() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel fills `time`.
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Words in the user's part: how many sides are ready, whether they may start, whether they must end,

@@ -23,7 +23,8 @@
 
 mod common;
 
-use common::Shared;
+use common::zipf::{Random, Zipf};
+use common::{Shared, clock, pss, wait_for};
 use pool::{Heap, Map, MapOptions, Pool, RefClient, Refs};
 use std::collections::HashMap;
 use std::env;
@@ -193,27 +194,6 @@ fn measure(load: usize, time: Duration, roles: Vec<String>) -> Figures {
     Figures { rate: done as f64 * 1e3 / nanos as f64, latencies, pss: pss >> 20 }
 }
 
-fn wait_for(word: &AtomicU64, is_there: impl Fn(u64) -> bool) {
-    while !is_there(word.load(Ordering::Acquire)) {
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// CPU time of this thread, in nanoseconds; up to a tick of the clock too little.
-fn clock() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this thread");
-    let figure = text.split_whitespace().next().expect("a figure");
-    figure.parse().expect("a number")
-}
-
-/// Bytes of this process, pages that others have too in part.
-fn pss() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("this process");
-    let line = text.lines().find(|line| line.starts_with("Pss:")).expect("a figure");
-    let figure = line.split_whitespace().nth(1).expect("a figure");
-    figure.parse::<u64>().expect("a number") << 10
-}
-
 /// What a client does: an operation and a key, in few bytes, as they lie in the same caches as the entries.
 #[derive(Clone, Copy)]
 struct Choice(u32);
@@ -239,45 +219,25 @@ impl Choice {
 
 /// Keys and operations, chosen by a seed.
 fn choices(load: &Load, seed: u64) -> Vec<Choice> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
-    let mut random = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 11
-    };
-    // Gray et al., "Quickly generating billion-record synthetic databases".
-    const THETA: f64 = 0.99;
-    let zeta = |n: u64| (1..=n).map(|i| (i as f64).powf(-THETA)).sum::<f64>();
-    let (all, alpha) = (zeta(load.keys), 1.0 / (1.0 - THETA));
-    let eta = (1.0 - (2.0 / load.keys as f64).powf(1.0 - THETA)) / (1.0 - zeta(2) / all);
-    let rank = move |random: u64| {
-        let part = (random % (1 << 50)) as f64 / (1u64 << 50) as f64;
-        let sum = part * all;
-        if sum < 1.0 {
-            return 0;
-        }
-        let rank = load.keys as f64 * (eta * part - eta + 1.0).powf(alpha);
-        if sum < 1.0 + 0.5f64.powf(THETA) { 1 } else { (rank as u64).min(load.keys - 1) }
-    };
+    let (mut random, zipf) = (Random::new(seed), Zipf::new(load.keys));
     let mut newest = load.keys * (1 + seed);
     (0..CHOICES)
         .map(|_| {
-            let kind = random() % 1000;
+            let kind = random.next() % 1000;
             let choice = match kind {
                 _ if kind < load.puts => PUT,
                 _ if kind < load.puts + load.removals => REMOVE,
                 _ => LOOK,
             };
             let key = match (load.keys_are, choice) {
-                (Keys::Uniform, _) => random() % load.keys,
+                (Keys::Uniform, _) => random.next() % load.keys,
                 (Keys::Latest, PUT) => {
                     newest += 1;
                     newest
                 }
-                (Keys::Latest, _) => newest - rank(random()).min(newest),
+                (Keys::Latest, _) => newest - zipf.rank(&mut random).min(newest),
                 // Frequent keys are spread over the table.
-                (Keys::Zipf, _) => rank(random()).wrapping_mul(0x9e37_79b9_7f4a_7c15) % load.keys,
+                (Keys::Zipf, _) => zipf.spread(&mut random),
             };
             Choice::new(choice, key)
         })

@@ -18,10 +18,8 @@
 
 mod common;
 
-use common::Shared;
-use pool::{
-    Change, Heap, Message, Pool, PoolError, Redo, Ref, RefClient, RefReceiver, Refs, Ring, Word,
-};
+use common::{Nothing, Shared, clock, wait_for};
+use pool::{Heap, Message, Pool, Ref, RefClient, RefReceiver, Refs, Ring};
 use std::env;
 use std::hint::spin_loop;
 use std::path::Path;
@@ -107,33 +105,6 @@ fn recovery() -> f64 {
     let done = client.recover(&Nothing).expect("a recovery");
     assert_eq!(done.clients, 1);
     HELD as f64 * 1e3 / (clock() - start) as f64
-}
-
-/// The user has nothing else in the pool.
-struct Nothing;
-
-impl Redo for Nothing {
-    fn word(&self, target: u64) -> Result<&Word, PoolError> {
-        Err(PoolError::Range { offset: target, bytes: 16 })
-    }
-
-    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
-        Ok(())
-    }
-}
-
-fn wait_for(word: &AtomicU64, is_there: impl Fn(u64) -> bool) {
-    while !is_there(word.load(Ordering::Acquire)) {
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// CPU time of this thread, in nanoseconds.
-fn clock() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel fills `time`.
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Words in the user's part: how many processes are ready, whether they may start, whether they must end, operations of

@@ -1,9 +1,17 @@
 //! What the benchmarks of several processes share.
 
-use pool::{Backing, Pool};
+#![allow(dead_code, reason = "each of them uses a part")]
+
+pub mod board;
+pub mod zipf;
+
+use pool::{Backing, Change, Pool, PoolError, Redo, Word};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// A pool in a file, which is removed when it is dropped.
 pub struct Shared {
@@ -21,6 +29,10 @@ impl Shared {
         Shared { path, pool }
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Starts this program again as `child PATH ROLE...`.
     pub fn start(&self, role: &[&str]) -> Child {
         let mut command = Command::new(env::current_exe().expect("this program"));
@@ -33,4 +45,40 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// For recovery: the programs have nothing in the pool but what its layers know.
+pub struct Nothing;
+
+impl Redo for Nothing {
+    fn word(&self, target: u64) -> Result<&Word, PoolError> {
+        Err(PoolError::Range { offset: target, bytes: 16 })
+    }
+
+    fn redo(&self, _: u16, _: &Change, _: bool) -> Result<(), PoolError> {
+        Ok(())
+    }
+}
+
+/// Waits until a word has a value.
+pub fn wait_for(word: &AtomicU64, is_there: impl Fn(u64) -> bool) {
+    while !is_there(word.load(Ordering::Acquire)) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// CPU time of this thread, in nanoseconds.
+pub fn clock() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills `time`, which is this function's own.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Bytes of this process, pages that others have too in part.
+pub fn pss() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("this process");
+    let line = text.lines().find(|line| line.starts_with("Pss:")).expect("a figure");
+    let figure = line.split_whitespace().nth(1).expect("a figure");
+    figure.parse::<u64>().expect("a number") << 10
 }

@@ -238,6 +238,20 @@ impl<'c> Map<'c> {
         self.store(key, value, until, Want::Version(version)).map(Outcome::replaced)
     }
 
+    /// The same for a caller that has just seen the version: a value that is refused is made in vain.
+    pub(crate) fn replace_likely(
+        &self,
+        key: &[u8],
+        version: u64,
+        value: &[u8],
+    ) -> Result<Replaced, PoolError> {
+        let hash = self.hash(key)?;
+        let new = self.make(key, value.len(), 0)?;
+        new.write(value);
+        let outcome = self.change((key, hash), Some(new.reference), Want::Version(version))?;
+        Ok(outcome.replaced())
+    }
+
     /// The same if the key has a value, whichever it is.
     pub fn replace_any(&self, key: &[u8], value: &[u8], until: u64) -> Result<Replaced, PoolError> {
         self.store(key, value, until, Want::Any).map(Outcome::replaced)

@@ -5,7 +5,6 @@ use super::{Found, Seen, Transactions};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::flaw::flawed;
-use crate::map::Replaced;
 
 impl Transactions<'_, '_> {
     /// Whether all rows have what was seen: then there was a moment when they had it together.
@@ -22,29 +21,23 @@ impl Transactions<'_, '_> {
 
     /// Commits a transaction of one row, which needs no intent.
     pub(super) fn change(&self, row: &Seen) -> Result<bool, PoolError> {
-        let done = self.exchange(row, |_| row.after().map(|new| Row::Plain(new).bytes()))?;
-        Ok(done.is_some())
+        Ok(self.exchange(row, |_| row.after().map(Row::Plain))?.is_some())
     }
 
     /// Exchanges what was seen of a row for what `make` makes, which gets the version of the entry. Returns the new
     /// version, 0 for none. `None`: the row has another value. Settles the intents of others.
-    fn exchange(
+    fn exchange<'r>(
         &self,
         row: &Seen,
-        make: impl Fn(u64) -> Option<Vec<u8>>,
+        make: impl Fn(u64) -> Option<Row<'r>>,
     ) -> Result<Option<u64>, PoolError> {
         let mut plain = row.found.plain;
         loop {
             if let Some(version) = plain {
-                let made = make(version);
-                let done = match (version, &made) {
-                    (0, None) => Some(0),
-                    (0, Some(made)) => self.map.put_if_absent(&row.key, made, 0)?,
-                    (_, None) => self.map.remove_if(&row.key, version)?.then_some(0),
-                    (_, Some(made)) => match self.map.replace(&row.key, version, made, 0)? {
-                        Replaced::Stored(version) => Some(version),
-                        _ => None,
-                    },
+                let done = match make(version) {
+                    Some(made) => self.put(&row.key, version, &made)?,
+                    None if version == 0 => Some(0),
+                    None => self.map.remove_if(&row.key, version)?.then_some(0),
                 };
                 if done.is_some() {
                     return Ok(done);
@@ -108,14 +101,13 @@ impl<'t, 'm, 'c> Commit<'t, 'm, 'c> {
         let row = &self.rows[n];
         let intent = |base: u64| {
             let (old, new) = (row.before(), row.after());
-            let intent = match n {
+            Some(match n {
                 0 => Row::Pending { base, old },
                 _ => {
                     let (transaction, primary) = (self.versions[0], &primary.key[..]);
                     Row::Held { transaction, base, primary, old, new }
                 }
-            };
-            Some(intent.bytes())
+            })
         };
         match self.of.exchange(row, intent) {
             Ok(Some(version)) => {
@@ -140,16 +132,16 @@ impl<'t, 'm, 'c> Commit<'t, 'm, 'c> {
         let (primary, others) = self.rows.split_first().expect("a transaction has rows");
         let (transaction, others) = (self.versions[0], others.iter().map(|row| &row.key[..]));
         let new = primary.after();
-        let committed = Row::Committed { transaction, new, others: others.collect() }.bytes();
-        match self.of.map.replace(&primary.key, transaction, &committed, 0)? {
-            Replaced::Stored(version) => {
+        let committed = Row::Committed { transaction, new, others: others.collect() };
+        match self.of.put(&primary.key, transaction, &committed)? {
+            Some(version) => {
                 crash_point!("transaction.committed");
                 self.phase = Phase::Apply(1, version);
                 if flawed!(self.of, EarlyEnd) {
                     self.of.settle_as(&primary.key, version, new)?;
                 }
             }
-            _ => self.phase = Phase::Undo(0),
+            None => self.phase = Phase::Undo(0),
         }
         Ok(None)
     }

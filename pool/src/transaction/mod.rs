@@ -43,8 +43,8 @@ mod row;
 use crate::PoolError;
 use crate::map::{Map, Replaced};
 use commit::Commit;
-use row::Row;
-use std::cell::Cell;
+use row::{PLAIN, Row};
+use std::cell::{Cell, RefCell};
 use std::hint::spin_loop;
 use std::thread::yield_now;
 
@@ -53,6 +53,8 @@ pub struct Transactions<'m, 'c> {
     map: &'m Map<'c>,
     conflicts: Cell<u64>,
     settled: Cell<u64>,
+    /// For what is put.
+    buffer: RefCell<Vec<u8>>,
     #[cfg(test)]
     flaw: Option<crate::flaw::Flaw>,
 }
@@ -107,6 +109,7 @@ impl<'m, 'c> Transactions<'m, 'c> {
             map,
             conflicts,
             settled,
+            buffer: RefCell::default(),
             #[cfg(test)]
             flaw: None,
         })
@@ -115,9 +118,15 @@ impl<'m, 'c> Transactions<'m, 'c> {
     /// Copies the value of a row to the end of a buffer. False: it has none. It sees what is committed, and waits for
     /// nobody.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, PoolError> {
-        let found = self.look(key)?.value;
-        into.extend(found.iter().flatten());
-        Ok(found.is_some())
+        match self.plain(key, into)? {
+            Some(0) => Ok(false),
+            Some(_) => Ok(true),
+            None => {
+                let found = self.look(key)?.value;
+                into.extend_from_slice(found.as_deref().unwrap_or_default());
+                Ok(found.is_some())
+            }
+        }
     }
 
     /// Begins a transaction.
@@ -191,16 +200,36 @@ impl<'m, 'c> Transactions<'m, 'c> {
         Ok(self.map.get(key, &mut bytes)?.map(|version| (version, bytes)))
     }
 
+    /// Copies the value of a row that has no intent to the end of a buffer, and returns its version, 0 for no value.
+    #[inline]
+    fn plain(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<u64>, PoolError> {
+        let reader = self.map.client().read()?;
+        let Some(entry) = self.map.peek(&reader, key)? else { return Ok(Some(0)) };
+        let (value, mut kind, before) = (entry.value(), [0], into.len());
+        value.copy_to(0, &mut kind);
+        if kind != [PLAIN] {
+            return Ok(None);
+        }
+        into.resize(before + value.len() - 1, 0);
+        value.copy_to(1, &mut into[before..]);
+        Ok(Some(entry.version()))
+    }
+
     /// What a row has now.
     fn look(&self, key: &[u8]) -> Result<Found, PoolError> {
+        let mut value = Vec::new();
+        if let Some(version) = self.plain(key, &mut value)? {
+            let value = (version != 0).then_some(value);
+            return Ok(Found { value, version, plain: Some(version) });
+        }
         loop {
-            let Some((entry, mut bytes)) = self.entry(key)? else {
+            let Some((entry, bytes)) = self.entry(key)? else {
                 return Ok(Found { value: None, version: 0, plain: Some(0) });
             };
             let (value, version) = match Row::of(&bytes)? {
-                Row::Plain(_) => {
-                    bytes.remove(0);
-                    return Ok(Found { value: Some(bytes), version: entry, plain: Some(entry) });
+                Row::Plain(value) => {
+                    let (value, plain) = (Some(value.to_vec()), Some(entry));
+                    return Ok(Found { value, version: entry, plain });
                 }
                 Row::Pending { old, base } => (old, base),
                 Row::Committed { new, .. } => (new, entry),
@@ -233,13 +262,25 @@ impl<'m, 'c> Transactions<'m, 'c> {
         })
     }
 
+    /// Puts an entry in place of the one of this version, or, for version 0, of none. Returns its version. `None`: the
+    /// key has another one.
+    fn put(&self, key: &[u8], version: u64, row: &Row) -> Result<Option<u64>, PoolError> {
+        let mut bytes = self.buffer.borrow_mut();
+        bytes.clear();
+        row.append_to(&mut bytes);
+        if version == 0 {
+            return self.map.put_if_absent(key, &bytes, 0);
+        }
+        match self.map.replace_likely(key, version, &bytes)? {
+            Replaced::Stored(version) => Ok(Some(version)),
+            _ => Ok(None),
+        }
+    }
+
     /// Gives a row a value, or none, in place of the entry of this version. False: it has another one.
     fn settle_as(&self, key: &[u8], version: u64, value: Option<&[u8]>) -> Result<bool, PoolError> {
         match value {
-            Some(value) => {
-                let replaced = self.map.replace(key, version, &Row::Plain(value).bytes(), 0)?;
-                Ok(matches!(replaced, Replaced::Stored(_)))
-            }
+            Some(value) => Ok(self.put(key, version, &Row::Plain(value))?.is_some()),
             None => self.map.remove_if(key, version),
         }
     }

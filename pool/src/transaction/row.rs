@@ -31,7 +31,7 @@ pub(super) enum Row<'a> {
     },
 }
 
-const PLAIN: u8 = 0xd0;
+pub(super) const PLAIN: u8 = 0xd0;
 const PENDING: u8 = 0xd1;
 const COMMITTED: u8 = 0xd2;
 const HELD: u8 = 0xd3;
@@ -54,9 +54,8 @@ impl<'a> Row<'a> {
         row.filter(|_| parts.0.is_empty()).ok_or(wrong)
     }
 
-    /// The value of an entry that says this.
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(128);
+    /// Writes the value of an entry that says this to the end of a buffer.
+    pub(super) fn append_to(&self, bytes: &mut Vec<u8>) {
         match self {
             Row::Plain(value) => {
                 bytes.push(PLAIN);
@@ -64,25 +63,24 @@ impl<'a> Row<'a> {
             }
             Row::Pending { base, old } => {
                 bytes.push(PENDING);
-                put(&mut bytes, *base);
-                put_value(&mut bytes, *old);
+                put(bytes, *base);
+                put_value(bytes, *old);
             }
             Row::Committed { transaction, new, others } => {
                 bytes.push(COMMITTED);
-                put(&mut bytes, *transaction);
-                put_value(&mut bytes, *new);
-                others.iter().for_each(|other| put_value(&mut bytes, Some(other)));
+                put(bytes, *transaction);
+                put_value(bytes, *new);
+                others.iter().for_each(|other| put_value(bytes, Some(other)));
             }
             Row::Held { transaction, base, primary, old, new } => {
                 bytes.push(HELD);
-                put(&mut bytes, *transaction);
-                put(&mut bytes, *base);
-                put_value(&mut bytes, Some(primary));
-                put_value(&mut bytes, *old);
-                put_value(&mut bytes, *new);
+                put(bytes, *transaction);
+                put(bytes, *base);
+                put_value(bytes, Some(primary));
+                put_value(bytes, *old);
+                put_value(bytes, *new);
             }
         }
-        bytes
     }
 }
 
@@ -152,7 +150,8 @@ mod tests {
                     Row::Held { transaction: 9, base: 0, primary: b"key", old, new },
                 ];
                 for row in rows {
-                    let bytes = row.bytes();
+                    let mut bytes = vec![];
+                    row.append_to(&mut bytes);
                     assert_eq!(Row::of(&bytes).unwrap(), row);
                     if matches!(row, Row::Plain(_)) {
                         continue;
