@@ -110,6 +110,7 @@ impl Executor for ByCopy<'_> {
 /// A worker, whose socket is its standard input.
 pub fn work(mut stream: UnixStream, board: &Board) {
     let (start, mut bytes, mut kept) = (clock(), vec![], HashMap::new());
+    let mut runner = jobs::Runner::default();
     loop {
         let head = receive(&mut stream, &mut bytes, 3);
         let [function, chunk, has_more] = head[..] else { unreachable!("three words") };
@@ -125,7 +126,6 @@ pub fn work(mut stream: UnixStream, board: &Board) {
         let mut data = vec![&kept[&chunk][..]];
         let more = (has_more != 0).then(|| receive_data(&mut stream, &mut bytes));
         data.extend(more.as_deref());
-        let result = jobs::call(function, &data);
-        send(&mut stream, &[], &[&jobs::data(result)]);
+        send(&mut stream, &[], &[runner.call(function, &data)]);
     }
 }

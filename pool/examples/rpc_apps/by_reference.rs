@@ -3,7 +3,7 @@
 use crate::common::board::Board;
 use crate::common::zipf::Random;
 use crate::common::{Nothing, Shared, clock};
-use crate::jobs::{self, Words};
+use crate::jobs::{Runner, Words};
 use crate::{Executor, Task, sums};
 use pool::{Message, Pool, Ref, RefClient, RefReceiver, RefSender, Ring};
 use std::collections::VecDeque;
@@ -231,7 +231,7 @@ pub fn work(client: &RefClient, pool: &Pool, board: &Board, seat: usize) {
     let mut receiver = client.receiver(&ring(pool, seat, 0)).expect("it is the only receiver");
     let mut sender = client.sender(&ring(pool, seat, 1)).expect("it is the only sender");
     let start = clock();
-    let mut pause = Pause(0);
+    let (mut pause, mut runner) = (Pause(0), Runner::default());
     loop {
         let Some(received) = receiver.receive().expect("a ring") else {
             pause.turn();
@@ -249,7 +249,7 @@ pub fn work(client: &RefClient, pool: &Pool, board: &Board, seat: usize) {
             (0..count).map(|n| message.argument(n).expect("an argument")).collect();
         let data: Vec<_> =
             arguments.iter().map(|argument| argument.data().expect("an object")).collect();
-        let result = put(client, &jobs::data(jobs::call(function & 0xff, &data)));
+        let result = put(client, runner.call(function & 0xff, &data));
         // The message is the worker's now, and so are its references.
         let message = message.into_ref();
         client.set(&message, count as u32, Some(&result)).expect("the place of the result");

@@ -28,17 +28,39 @@ impl Words for [u64] {
 pub const COUNT: u64 = 1;
 pub const ASSIGN: u64 = 2;
 
-/// Runs a function. The result is data as the arguments are, without the first word.
-pub fn call<W: Words + ?Sized>(function: u64, arguments: &[&W]) -> Vec<u64> {
-    match function {
-        COUNT => entries(&count(arguments[0].words())),
-        ASSIGN => assign(arguments[0].words(), &arguments[1].words().collect::<Vec<_>>()),
-        _ => panic!("no function {function}"),
+/// Runs functions. It keeps its memory from one to the next.
+#[derive(Default)]
+pub struct Runner {
+    counts: Counts,
+    result: Vec<u64>,
+}
+
+impl Runner {
+    /// Runs a function. The result is data, as the arguments are.
+    pub fn call<W: Words + ?Sized>(&mut self, function: u64, arguments: &[&W]) -> &[u64] {
+        let Runner { counts, result } = self;
+        result.clear();
+        result.push(0);
+        match function {
+            COUNT => {
+                counts.clear();
+                count(arguments[0].words(), counts);
+                let entries = counts.iter();
+                result.extend(entries.flat_map(|(word, count)| [word.0, word.1, *count]));
+            }
+            ASSIGN => {
+                let centres: Vec<_> = arguments[1].words().collect();
+                result.extend(assign(arguments[0].words(), &centres));
+            }
+            _ => panic!("no function {function}"),
+        }
+        result[0] = result.len() as u64 - 1;
+        result
     }
 }
 
 /// A word of text: at most 16 letters.
-type Text = [u64; 2];
+type Text = (u64, u64);
 pub type Counts = HashMap<Text, u64, BuildHasherDefault<TextHasher>>;
 
 /// Words are short and of no enemy.
@@ -59,42 +81,33 @@ impl Hasher for TextHasher {
     }
 }
 
-/// How often each word is in a text: words are between spaces.
-fn count(text: impl Iterator<Item = u64>) -> Counts {
-    let (mut counts, mut word, mut len) = (Counts::default(), [0; 2], 0);
+/// Adds how often each word is in a text: words are between spaces.
+fn count(text: impl Iterator<Item = u64>, counts: &mut Counts) {
+    let (mut word, mut len) = ([0; 2], 0);
     for eight in text {
         for letter in eight.to_le_bytes() {
             if letter.is_ascii_lowercase() {
                 word[len / 8] |= u64::from(letter) << (8 * (len % 8));
                 len += 1;
             } else if len != 0 {
-                *counts.entry(word).or_insert(0) += 1;
+                *counts.entry((word[0], word[1])).or_insert(0) += 1;
                 (word, len) = ([0; 2], 0);
             }
         }
     }
-    counts
-}
-
-fn entries(counts: &Counts) -> Vec<u64> {
-    counts.iter().flat_map(|(word, count)| [word[0], word[1], *count]).collect()
 }
 
 pub fn add_entries(counts: &mut Counts, entries: impl Iterator<Item = u64>) {
     let mut entries = entries;
     while let (Some(one), Some(two), Some(count)) = (entries.next(), entries.next(), entries.next())
     {
-        *counts.entry([one, two]).or_insert(0) += count;
+        *counts.entry((one, two)).or_insert(0) += count;
     }
 }
 
 pub fn count_all(chunks: &[Vec<u64>]) -> Counts {
     let mut counts = Counts::default();
-    for chunk in chunks {
-        for (word, more) in count(chunk[..].words()) {
-            *counts.entry(word).or_insert(0) += more;
-        }
-    }
+    chunks.iter().for_each(|chunk| count(chunk[..].words(), &mut counts));
     counts
 }
 
@@ -108,16 +121,21 @@ const CLUSTER: usize = 1 + DIMENSIONS;
 /// matter.
 fn assign(points: impl Iterator<Item = u64>, centres: &[u64]) -> Vec<u64> {
     let (mut sums, mut points) = (vec![0u64; CLUSTERS * CLUSTER], points);
+    let centres: [[i64; DIMENSIONS]; CLUSTERS] =
+        std::array::from_fn(|n| std::array::from_fn(|d| centres[n * DIMENSIONS + d] as i64));
     while let Some(first) = points.next() {
         let mut point = [first as i64; DIMENSIONS];
         for coordinate in &mut point[1..] {
             *coordinate = points.next().expect("a point is whole") as i64;
         }
-        let distance = |n: &usize| {
-            let centre = &centres[n * DIMENSIONS..(n + 1) * DIMENSIONS];
-            point.iter().zip(centre).map(|(a, b)| (a - *b as i64).pow(2)).sum::<i64>()
-        };
-        let nearest = (0..CLUSTERS).min_by_key(distance).expect("there are some");
+        let (mut nearest, mut least) = (0, i64::MAX);
+        for (n, centre) in centres.iter().enumerate() {
+            let parts: [i64; DIMENSIONS] = std::array::from_fn(|d| (point[d] - centre[d]).pow(2));
+            let distance = parts.iter().sum();
+            if distance < least {
+                (nearest, least) = (n, distance);
+            }
+        }
         let sums = &mut sums[nearest * CLUSTER..(nearest + 1) * CLUSTER];
         sums[0] += 1;
         for (sum, coordinate) in sums[1..].iter_mut().zip(point) {
