@@ -43,7 +43,7 @@ const ORDER: Ordering = Ordering::AcqRel;
 const RESERVED: u64 = 64 << 10;
 const BOARD_AT: u64 = 16 << 10;
 const POOL: u64 = 8 << 30;
-const BATCH: u64 = 64;
+const BATCH: u64 = 16;
 const KILL_EVERY: Duration = Duration::from_millis(20);
 
 /// Sums that the children add to.
