@@ -47,13 +47,7 @@ pub trait Store {
     /// Runs a transaction of these rows, until it is committed. `None`: it has declined.
     fn run<T>(&self, keys: &[Key], body: impl FnMut(&mut dyn Rows) -> Option<T>) -> Option<T>;
 
-    fn put(&self, key: Key, value: &[u8]) {
-        let put = |rows: &mut dyn Rows| {
-            rows.put(key, value);
-            Some(())
-        };
-        self.run(&[key], put).expect("it does not decline");
-    }
+    fn put(&self, key: Key, value: &[u8]);
 
     /// All rows. Nobody is at work.
     fn scan(&self, visit: impl FnMut(Key, &[u8]));
@@ -70,6 +64,10 @@ impl Store for Transactions<'_, '_> {
 
     fn run<T>(&self, _keys: &[Key], mut body: impl FnMut(&mut dyn Rows) -> Option<T>) -> Option<T> {
         Transactions::run(self, |rows| Ok::<_, PoolError>(body(rows))).expect("memory")
+    }
+
+    fn put(&self, key: Key, value: &[u8]) {
+        Transactions::put(self, &key.0, value).expect("memory");
     }
 
     fn scan(&self, mut visit: impl FnMut(Key, &[u8])) {
@@ -138,6 +136,10 @@ impl Store for Locked {
         parts.dedup();
         let parts = parts.into_iter().map(|n| (n, self.lock(n))).collect();
         body(&mut LockedRows(parts))
+    }
+
+    fn put(&self, key: Key, value: &[u8]) {
+        self.lock(part_of(key)).insert(key, value.into());
     }
 
     fn scan(&self, mut visit: impl FnMut(Key, &[u8])) {

@@ -35,7 +35,7 @@ impl Transactions<'_, '_> {
         loop {
             if let Some(version) = plain {
                 let done = match make(version) {
-                    Some(made) => self.put(&row.key, version, &made)?,
+                    Some(made) => self.put_row(&row.key, version, &made)?,
                     None if version == 0 => Some(0),
                     None => self.map.remove_if(&row.key, version)?.then_some(0),
                 };
@@ -133,7 +133,7 @@ impl<'t, 'm, 'c> Commit<'t, 'm, 'c> {
         let (transaction, others) = (self.versions[0], others.iter().map(|row| &row.key[..]));
         let new = primary.after();
         let committed = Row::Committed { transaction, new, others: others.collect() };
-        match self.of.put(&primary.key, transaction, &committed)? {
+        match self.of.put_row(&primary.key, transaction, &committed)? {
             Some(version) => {
                 crash_point!("transaction.committed");
                 self.phase = Phase::Apply(1, version);

@@ -118,13 +118,28 @@ impl<'m, 'c> Transactions<'m, 'c> {
     /// Copies the value of a row to the end of a buffer. False: it has none. It sees what is committed, and waits for
     /// nobody.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, PoolError> {
-        match self.plain(key, into)? {
+        match self.plain(key, Some(into))? {
             Some(0) => Ok(false),
             Some(_) => Ok(true),
             None => {
                 let found = self.look(key)?.value;
                 into.extend_from_slice(found.as_deref().unwrap_or_default());
                 Ok(found.is_some())
+            }
+        }
+    }
+
+    /// A transaction that gives a row a value, whatever it had.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), PoolError> {
+        loop {
+            match self.plain(key, None)? {
+                Some(version) => {
+                    if self.put_row(key, version, &Row::Plain(value))?.is_some() {
+                        return Ok(());
+                    }
+                    self.conflicts.set(self.conflicts.get() + 1);
+                }
+                None => self.settle(key)?,
             }
         }
     }
@@ -200,25 +215,28 @@ impl<'m, 'c> Transactions<'m, 'c> {
         Ok(self.map.get(key, &mut bytes)?.map(|version| (version, bytes)))
     }
 
-    /// Copies the value of a row that has no intent to the end of a buffer, and returns its version, 0 for no value.
+    /// The version of a row that has no intent, 0 for no value, which is copied to the end of a buffer.
     #[inline]
-    fn plain(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<u64>, PoolError> {
+    fn plain(&self, key: &[u8], into: Option<&mut Vec<u8>>) -> Result<Option<u64>, PoolError> {
         let reader = self.map.client().read()?;
         let Some(entry) = self.map.peek(&reader, key)? else { return Ok(Some(0)) };
-        let (value, mut kind, before) = (entry.value(), [0], into.len());
+        let (value, mut kind) = (entry.value(), [0]);
         value.copy_to(0, &mut kind);
         if kind != [PLAIN] {
             return Ok(None);
         }
-        into.resize(before + value.len() - 1, 0);
-        value.copy_to(1, &mut into[before..]);
+        if let Some(into) = into {
+            let before = into.len();
+            into.resize(before + value.len() - 1, 0);
+            value.copy_to(1, &mut into[before..]);
+        }
         Ok(Some(entry.version()))
     }
 
     /// What a row has now.
     fn look(&self, key: &[u8]) -> Result<Found, PoolError> {
         let mut value = Vec::new();
-        if let Some(version) = self.plain(key, &mut value)? {
+        if let Some(version) = self.plain(key, Some(&mut value))? {
             let value = (version != 0).then_some(value);
             return Ok(Found { value, version, plain: Some(version) });
         }
@@ -264,7 +282,7 @@ impl<'m, 'c> Transactions<'m, 'c> {
 
     /// Puts an entry in place of the one of this version, or, for version 0, of none. Returns its version. `None`: the
     /// key has another one.
-    fn put(&self, key: &[u8], version: u64, row: &Row) -> Result<Option<u64>, PoolError> {
+    fn put_row(&self, key: &[u8], version: u64, row: &Row) -> Result<Option<u64>, PoolError> {
         let mut bytes = self.buffer.borrow_mut();
         bytes.clear();
         row.append_to(&mut bytes);
@@ -280,7 +298,7 @@ impl<'m, 'c> Transactions<'m, 'c> {
     /// Gives a row a value, or none, in place of the entry of this version. False: it has another one.
     fn settle_as(&self, key: &[u8], version: u64, value: Option<&[u8]>) -> Result<bool, PoolError> {
         match value {
-            Some(value) => Ok(self.put(key, version, &Row::Plain(value))?.is_some()),
+            Some(value) => Ok(self.put_row(key, version, &Row::Plain(value))?.is_some()),
             None => self.map.remove_if(key, version),
         }
     }

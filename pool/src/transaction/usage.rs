@@ -151,6 +151,34 @@ fn a_transaction_that_was_aborted_puts_intents_in_vain() {
 }
 
 #[test]
+fn a_row_that_is_put_is_settled_before() {
+    on_map(|of| {
+        put(of, &[(b"one", b"1"), (b"two", b"2")]);
+        let mut undecided = taken(of, &[b"one", b"two"]);
+        of.put(b"two", b"put").unwrap();
+        assert_eq!(
+            (get(of, b"one").unwrap(), get(of, b"two").unwrap()),
+            (b"1".into(), b"put".into())
+        );
+        while undecided.step().unwrap().is_none() {}
+        assert_eq!(
+            (get(of, b"one").unwrap(), get(of, b"two").unwrap()),
+            (b"1".into(), b"put".into())
+        );
+        let mut decided = taken(of, &[b"one", b"two"]);
+        assert_eq!(decided.step().unwrap(), None);
+        of.put(b"two", b"last").unwrap();
+        while decided.step().unwrap().is_none() {}
+        assert_eq!(
+            (get(of, b"one").unwrap(), get(of, b"two").unwrap()),
+            (b"new".into(), b"last".into())
+        );
+        of.put(b"three", b"3").unwrap();
+        assert_eq!(get(of, b"three").unwrap(), b"3");
+    });
+}
+
+#[test]
 fn rows_that_no_transaction_wrote_are_refused() {
     on_map(|of| {
         of.map().put(b"strange", b"value", 0).unwrap();
