@@ -179,6 +179,32 @@ fn a_row_that_is_put_is_settled_before() {
 }
 
 #[test]
+fn a_transaction_that_finds_no_memory_changes_nothing() {
+    on_map(|of| {
+        let large = vec![1; 1 << 20];
+        put(of, &[(b"one", &large), (b"two", &large)]);
+        let filler = |n: u64| [b'f', n as u8];
+        let is_full = |error| matches!(error, Err(PoolError::NoMemory { .. }));
+        let count = (0..256).find(|n| is_full(of.put(&filler(*n), &large))).expect("it is full");
+        let mut failures = 0;
+        // In a heap in which nothing, one row, two rows and so on find room.
+        for freed in 0..8 {
+            let (next, mut transaction) = (vec![2 + freed as u8; 1 << 20], of.begin());
+            transaction.put(b"one", &next).unwrap();
+            transaction.put(b"two", &next).unwrap();
+            let committed = transaction.commit();
+            let [one, two] = [b"one", b"two"].map(|key| get(of, key).unwrap());
+            assert!(one == two && one.len() == next.len(), "half of it is there");
+            assert_eq!(one == next, committed.is_ok(), "{committed:?}");
+            failures += u64::from(is_full(committed.map(|_| ())));
+            of.run(|t| t.remove(&filler(count - 1 - freed)).map(Some)).unwrap();
+            of.map().client().reclaim().unwrap();
+        }
+        assert!((2..8).contains(&failures), "{failures} failures");
+    });
+}
+
+#[test]
 fn rows_that_no_transaction_wrote_are_refused() {
     on_map(|of| {
         of.map().put(b"strange", b"value", 0).unwrap();
