@@ -21,7 +21,8 @@ impl Random {
     }
 }
 
-/// Ranks by Zipf's law with the exponent of YCSB (Gray et al., "Quickly generating billion-record synthetic databases").
+/// Ranks by Zipf's law with the exponent of YCSB (Gray et al., "Quickly generating billion-record
+/// synthetic databases").
 #[derive(Clone)]
 pub struct Zipf {
     keys: u64,

@@ -99,7 +99,7 @@ impl<'c> ByReference<'c> {
         let (client, seat) = (self.client, &mut self.seats[n]);
         seat.is_alive = false;
         let done = client.recover(&Nothing).expect("a recovery");
-        assert_eq!(done.clients, 1, "the worker is dead, and nobody else");
+        assert_eq!(done.clients, 1, "the worker is dead, and no other client");
         // What it sent before it died is done.
         while let Some(answer) = seat.receiver.receive().expect("a ring") {
             let (task, result) = open_answer(client, answer);

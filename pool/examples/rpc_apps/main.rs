@@ -7,8 +7,8 @@
 //! * `word count`: how often each word is in 16 MB of text, in chunks of 256 KiB.
 //! * `k-means`: ten rounds with 16 clusters over 16 MB of points of four coordinates.
 //!
-//! Calls go *by reference* (CXL-RPC, section 6.3): text, points and results are objects of a pool, and a message refers to
-//! them. The peer *copies* all data of a call through a Unix socket, also the points of each round of k-means; the
+//! Calls go *by reference* (CXL-RPC, section 6.3): text, points and results are objects of a pool, and a message refers
+//! to them. The peer *copies* all data of a call through a Unix socket, also the points of each round of k-means; the
 //! last columns are those of workers that keep the points, so that only centres and sums are copied. Figures are
 //! milliseconds for a job, CPU time of all processes together, and by the clock on the wall. `alone` is that of a
 //! sequential program, so what is more than that is the price of the calls.

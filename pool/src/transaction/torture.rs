@@ -119,7 +119,7 @@ fn killed_processes_leave_no_half_of_a_transaction() {
     }
     pairs.report("transaction");
     println!("{} intents of others were settled", transactions.settled());
-    assert!(transactions.settled() > 0, "nobody was killed in the middle of a transaction");
+    assert!(transactions.settled() > 0, "no process was killed in the middle of a transaction");
     drop(map);
     pairs.check(clear(&refs, &pool, &client, 1));
 }
