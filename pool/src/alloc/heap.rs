@@ -323,8 +323,8 @@ impl<'a> Heap<'a> {
         blocks.reclaim()
     }
 
-    /// Bytes of the used block that begins at an offset. `None`: none does, or nothing of its slab was ever used. A free
-    /// block of a slab is not told from a used one. Constant time.
+    /// Bytes of the used block that begins at an offset. `None`: none does, or nothing of its slab was ever used. A
+    /// free block of a slab looks like a used one. Constant time.
     pub fn block_bytes(&self, offset: u64) -> Option<u64> {
         if self.huge.has(offset) {
             return self.huge.block_bytes(offset);
@@ -343,15 +343,15 @@ impl<'a> Heap<'a> {
         arena.block_bytes_of(SMALL_SHAPE, offset)
     }
 
-    /// Where the huge block begins that has a granule at an offset. `None`: none has. It takes time in proportion to the
-    /// granules before that one.
+    /// Where the huge block begins that has a granule at an offset. `None`: none has. It takes time in proportion to
+    /// the granules before that one.
     pub fn huge_block_of(&self, offset: u64) -> Option<u64> {
         self.huge.begin_of(offset)
     }
 
     /// The size of the block that is handed out for this many bytes. All blocks of a size that is a multiple of a power
-    /// of two, up to [`Heap::GRANULE_BYTES`], begin at a multiple of it, if the pool is a multiple of granules long; small
-    /// ones up to a page.
+    /// of two, up to [`Heap::GRANULE_BYTES`], begin at a multiple of it, if the pool is a multiple of granules long;
+    /// small ones up to a page.
     #[inline]
     pub fn size_of_block(bytes: u64) -> u64 {
         super::size_of_block(bytes).1
