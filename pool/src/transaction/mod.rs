@@ -150,14 +150,19 @@ impl<'m, 'c> Transactions<'m, 'c> {
     }
 
     /// Runs a transaction, again and again until it is committed. `None`: `body` has declined it, by what it had read
-    /// at one moment. While `body` runs, what it reads may come from several moments; then it is run once more.
+    /// at one moment. While `body` runs, what it reads may come from several moments; then it is run once more, also if
+    /// it returned an error.
     pub fn run<T>(
         &self,
         mut body: impl FnMut(&mut Transaction) -> Result<Option<T>, PoolError>,
     ) -> Result<Option<T>, PoolError> {
         loop {
             let mut transaction = self.begin();
-            let made = body(&mut transaction)?;
+            let made = match body(&mut transaction) {
+                Ok(made) => made,
+                Err(error) if self.are_at_one_moment(&transaction.rows)? => return Err(error),
+                Err(_) => continue,
+            };
             if made.is_none() {
                 transaction.rows.iter_mut().for_each(|row| row.new = None);
             }

@@ -7,7 +7,8 @@ use crate::PoolError;
 /// ```text
 ///   +------+---------+
 ///   | kind | parts   |   the parts of the variant, in this order: numbers of 8 bytes, and byte strings behind a length
-///   +------+---------+   of 8 bytes. A value that is absent has the length -1, and the value of a plain row none.
+///   +------+---------+   of 8 bytes. A value that is absent has the length -1, one that stays as it was, -2, and the
+///                        value of a plain row none.
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Row<'a> {
@@ -78,7 +79,11 @@ impl<'a> Row<'a> {
                 put(bytes, *base);
                 put_value(bytes, Some(primary));
                 put_value(bytes, *old);
-                put_value(bytes, *new);
+                if old == new {
+                    put(bytes, SAME);
+                } else {
+                    put_value(bytes, *new);
+                }
             }
         }
     }
@@ -94,6 +99,8 @@ fn put_value(bytes: &mut Vec<u8>, value: Option<&[u8]>) {
 }
 
 const ABSENT: u64 = u64::MAX;
+/// A row that is only read is not written twice.
+const SAME: u64 = u64::MAX - 1;
 
 /// What was not read yet. They come out of shared memory.
 struct Parts<'a>(&'a [u8]);
@@ -129,7 +136,10 @@ impl<'a> Parts<'a> {
 
     fn held(&mut self) -> Option<Row<'a>> {
         let (transaction, base, primary) = (self.number()?, self.number()?, self.value()??);
-        Some(Row::Held { transaction, base, primary, old: self.value()?, new: self.value()? })
+        let old = self.value()?;
+        let is_same = self.0.first_chunk() == Some(&SAME.to_le_bytes());
+        let new = if is_same { self.number().map(|_| old)? } else { self.value()? };
+        Some(Row::Held { transaction, base, primary, old, new })
     }
 }
 
@@ -153,6 +163,8 @@ mod tests {
                     let mut bytes = vec![];
                     row.append_to(&mut bytes);
                     assert_eq!(Row::of(&bytes).unwrap(), row);
+                    let twice = matches!(row, Row::Held { .. }) && old == new && old.is_some();
+                    assert!(!twice || bytes.len() < 350, "a value that stays is written twice");
                     if matches!(row, Row::Plain(_)) {
                         continue;
                     }

@@ -103,6 +103,29 @@ fn absent_rows_that_were_read_must_be_absent_together() {
 }
 
 #[test]
+fn an_error_over_rows_of_several_moments_is_no_result() {
+    on_map(|of| {
+        put(of, &[(b"one", b"1"), (b"two", b"1")]);
+        let mut runs = 0;
+        let done = of.run(|t| {
+            runs += 1;
+            let one = t.get(b"one")?.map(<[u8]>::to_vec);
+            if runs == 1 {
+                put(of, &[(b"one", b"2"), (b"two", b"2")]);
+            }
+            let two = t.get(b"two")?;
+            if one.as_deref() == two { Ok(Some(())) } else { Err(PoolError::Row { bytes: 0 }) }
+        });
+        assert!(matches!(done, Ok(Some(()))) && runs == 2, "{done:?} after {runs}");
+        let refused = of.run(|t| {
+            t.get(b"one")?;
+            Err::<Option<()>, _>(PoolError::Row { bytes: 7 })
+        });
+        assert!(matches!(refused, Err(PoolError::Row { bytes: 7 })), "{refused:?}");
+    });
+}
+
+#[test]
 fn rows_of_an_undecided_transaction_have_their_old_values() {
     on_map(|of| {
         put(of, &[(b"one", b"1"), (b"two", b"2")]);
