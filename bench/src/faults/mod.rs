@@ -53,6 +53,10 @@ pub struct Report {
     pub self_evictions: u64,
     /// Faults that took the frame of a page that was ready to be evicted.
     pub exchanges: u64,
+    /// Looks again at the count of frames, since another thread had just changed it.
+    pub retries: u64,
+    /// Faults that waited for another thread's fault on the same page.
+    pub waits: u64,
     /// Pages that came in the frames of pages that a walk had passed.
     pub recycled: u64,
 }

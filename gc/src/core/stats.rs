@@ -259,6 +259,7 @@ impl PagerCounters {
             ("written_bytes", stats.written_bytes),
             ("evicted_pages", stats.evicted_pages),
             ("evicted_clean_pages", stats.evicted_clean_pages),
+            ("frame_retries", stats.frame_retries),
             ("resident_pages_max", stats.resident_pages_max),
             ("fetch_faults_mutator", stats.fetch_faults[ThreadClass::Mutator as usize]),
             ("fetch_faults_gc", stats.fetch_faults[ThreadClass::Gc as usize]),

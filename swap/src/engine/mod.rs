@@ -378,9 +378,9 @@ impl FarSpace {
     /// Takes a frame for one page if more than `spare` are free.
     #[inline]
     fn try_take_frame(&self, spare: usize) -> bool {
-        let Some(resident) = self.frames.take(spare) else { return false };
-        self.counters.resident(resident);
-        self.replacement.came(1, resident);
+        let Some(taken) = self.frames.take(spare) else { return false };
+        self.counters.took_frame(taken);
+        self.replacement.came(1, taken.resident);
         true
     }
 

@@ -26,6 +26,17 @@ pub struct Budget {
     goal: AtomicUsize,
 }
 
+/// Room for one page was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Pages that are resident or being brought in now.
+    pub resident: usize,
+    /// Pages that there is room left for.
+    pub free: usize,
+    /// How often another thread had changed the numbers since this one looked.
+    pub retries: u32,
+}
+
 impl Budget {
     /// An empty one with a budget of `budget_pages`.
     pub fn new(budget_pages: usize) -> Budget {
@@ -59,14 +70,16 @@ impl Budget {
         (self.resident() + free).saturating_sub(self.goal())
     }
 
-    /// Takes room for one page if more than `spare` are free; returns how many are resident now, and how many free.
-    pub fn take(&self, spare: usize) -> Option<(usize, usize)> {
+    /// Takes room for one page if more than `spare` are free.
+    pub fn take(&self, spare: usize) -> Option<Taken> {
+        let mut looks = 0;
         let take = |word| {
+            looks += 1;
             let (limit, resident) = unpack(word);
             (resident + spare < limit).then(|| pack(limit, resident + 1))
         };
         let (limit, before) = unpack(self.word.fetch_update(Relaxed, Relaxed, take).ok()?);
-        Some((before + 1, limit - before - 1))
+        Some(Taken { resident: before + 1, free: limit - before - 1, retries: looks - 1 })
     }
 
     /// Pages were evicted or freed.
@@ -134,11 +147,12 @@ mod tests {
     #[test]
     fn room_is_taken_until_there_is_none() {
         let budget = Budget::new(3);
-        assert_eq!(budget.take(0), Some((1, 2)));
+        let taken = |resident, free| Some(Taken { resident, free, retries: 0 });
+        assert_eq!(budget.take(0), taken(1, 2));
         assert_eq!(budget.take(2), None, "two are free, and more than two were asked for");
         assert_eq!(
             [budget.take(1), budget.take(0), budget.take(0)],
-            [Some((2, 1)), Some((3, 0)), None]
+            [taken(2, 1), taken(3, 0), None]
         );
         budget.release(2);
         assert_eq!((budget.resident(), budget.free(), budget.shortage(3)), (1, 2, 1));

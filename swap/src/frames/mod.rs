@@ -25,7 +25,7 @@ use std::time::Duration;
 use base::futex;
 
 use crate::Page;
-use crate::frames::budget::Budget;
+use crate::frames::budget::{Budget, Taken};
 use crate::frames::frame_cache::{CACHED_PAGES, FrameCache, FrameRun};
 use crate::frames::reserve::Reserve;
 use crate::kernel::interface::KernelInterface;
@@ -111,18 +111,18 @@ impl Frames {
         self.reserve.pages()
     }
 
-    /// Takes a frame if more than `spare` are free, and calls the evictor if few are left. Returns how many pages are
-    /// resident then.
+    /// Takes a frame if more than `spare` are free, and calls the evictor if few are left. Cached frames do not count as
+    /// resident.
     #[inline]
-    pub fn take(&self, spare: usize) -> Option<usize> {
-        let Some((used, free)) = self.budget.take(spare) else {
+    pub fn take(&self, spare: usize) -> Option<Taken> {
+        let Some(taken) = self.budget.take(spare) else {
             self.call_evictor();
             return None;
         };
-        if free < self.reserve.pages() {
+        if taken.free < self.reserve.pages() {
             self.call_evictor();
         }
-        Some(used.saturating_sub(self.cache.pages()))
+        Some(Taken { resident: taken.resident.saturating_sub(self.cache.pages()), ..taken })
     }
 
     /// Frames of pages were given back to the kernel, or were not needed after all.

@@ -58,11 +58,12 @@ impl LatencyHistogram {
         self.total_ns.fetch_add(ns, Relaxed);
     }
 
-    pub fn read(&self) -> Latencies {
-        Latencies {
-            counts: std::array::from_fn(|i| self.counts[i].load(Relaxed)),
-            total_ns: self.total_ns.load(Relaxed),
+    /// Adds its contents to others.
+    pub fn add_to(&self, all: &mut Latencies) {
+        for (sum, count) in all.counts.iter_mut().zip(&self.counts) {
+            *sum += count.load(Relaxed);
         }
+        all.total_ns += self.total_ns.load(Relaxed);
     }
 }
 
@@ -91,15 +92,20 @@ mod tests {
     #[test]
     fn quantiles() {
         let histogram = LatencyHistogram::default();
-        assert_eq!(histogram.read().quantile_ns(500), None);
+        let read = || {
+            let mut all = Latencies::default();
+            histogram.add_to(&mut all);
+            all
+        };
+        assert_eq!(read().quantile_ns(500), None);
         (0..990).for_each(|_| histogram.add(5_000));
         (0..10).for_each(|_| histogram.add(100_000));
-        let read = histogram.read();
-        assert_eq!((read.count(), read.total_ns), (1000, 990 * 5_000 + 10 * 100_000));
-        assert_eq!(read.quantile_ns(500), Some(8192));
-        assert_eq!(read.quantile_ns(990), Some(8192));
-        assert_eq!(read.quantile_ns(991), Some(131_072));
+        let all = read();
+        assert_eq!((all.count(), all.total_ns), (1000, 990 * 5_000 + 10 * 100_000));
+        assert_eq!(all.quantile_ns(500), Some(8192));
+        assert_eq!(all.quantile_ns(990), Some(8192));
+        assert_eq!(all.quantile_ns(991), Some(131_072));
         histogram.add(u64::MAX / 2);
-        assert_eq!(histogram.read().quantile_ns(1000), None);
+        assert_eq!(read().quantile_ns(1000), None);
     }
 }

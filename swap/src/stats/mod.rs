@@ -6,9 +6,11 @@ pub mod latency;
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::PAGE_BYTES;
+use crate::frames::budget::Taken;
 use crate::replacement::prefetch::Used;
 use crate::stats::latency::{Latencies, LatencyHistogram};
 
@@ -27,6 +29,7 @@ thread_local! {
     // Without destructor and lazy initialisation, so that the fault handler may read it.
     static CLASS: Cell<ThreadClass> = const { Cell::new(ThreadClass::Mutator) };
     static FETCH_FAULTS: Cell<u64> = const { Cell::new(0) };
+    static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
     static ACTIVITY: Cell<Activity> = const { Cell::new(Activity::Other) };
 }
 
@@ -157,6 +160,8 @@ pub struct PagerStats {
     pub evictor_evicted_ns: u64,
     /// How long it has looked for pages that can be evicted, and written dirty ones back.
     pub evictor_cleaned_ns: u64,
+    /// How often a thread that took a frame found that another one had just taken or freed one, and looked again.
+    pub frame_retries: u64,
     /// Pages that are in local memory now.
     pub resident_pages: u64,
     /// The most pages that ever were.
@@ -191,10 +196,96 @@ pub(crate) enum Touch {
     Call,
 }
 
-/// The counters behind [`PagerStats`]. Counted by any thread, also in the fault handler; relaxed,
-/// since they order nothing.
-#[derive(Default, Debug)]
+/// The counters behind [`PagerStats`], in as many shards as there are CPUs, so that threads that fault at the same time
+/// do not wait for each other's cache lines. Counted by any thread, also in the fault handler; relaxed, since they
+/// order nothing. What is counted, the calling thread's shard counts.
 pub(crate) struct Counters {
+    shards: Box<[Shard]>,
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let shards = cpus.next_power_of_two().min(SHARDS_MAX);
+        Counters { shards: (0..shards).map(|_| Shard::default()).collect() }
+    }
+}
+
+impl Deref for Counters {
+    type Target = Shard;
+
+    #[inline]
+    fn deref(&self) -> &Shard {
+        &self.shards[thread_number() % self.shards.len()]
+    }
+}
+
+impl Counters {
+    /// Faults of threads of a class that fetched a page.
+    pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
+        self.shards.iter().map(|shard| shard.fetch_faults[class as usize].load(Relaxed)).sum()
+    }
+
+    pub fn read(&self, resident_pages: usize) -> PagerStats {
+        let sum = |of: fn(&Shard) -> &AtomicU64| -> u64 {
+            self.shards.iter().map(|shard| of(shard).load(Relaxed)).sum()
+        };
+        let pair = |of: fn(&Shard) -> &[AtomicU64; 2]| {
+            [0, 1].map(|class| self.shards.iter().map(|shard| of(shard)[class].load(Relaxed)).sum())
+        };
+        let max = |shard: &Shard| shard.resident_pages_max.load(Relaxed);
+        PagerStats {
+            fetch_faults: pair(|shard| &shard.fetch_faults),
+            zero_faults: pair(|shard| &shard.zero_faults),
+            protect_faults: pair(|shard| &shard.protect_faults),
+            waits: pair(|shard| &shard.waits),
+            self_evictions: pair(|shard| &shard.self_evictions),
+            prefetched_pages: sum(|shard| &shard.prefetched_pages),
+            ahead_pages: sum(|shard| &shard.ahead_pages),
+            followed_pages: sum(|shard| &shard.followed_pages),
+            probed_pages: sum(|shard| &shard.probed_pages),
+            probed_used_pages: sum(|shard| &shard.probed_used_pages),
+            fetched_bytes: sum(|shard| &shard.fetched_pages) * PAGE_BYTES as u64,
+            written_bytes: sum(|shard| &shard.written_pages) * PAGE_BYTES as u64,
+            evicted_pages: sum(|shard| &shard.evicted_pages),
+            evicted_clean_pages: sum(|shard| &shard.evicted_clean_pages),
+            recycled_pages: sum(|shard| &shard.recycled_pages),
+            exchanged_pages: sum(|shard| &shard.exchanged_pages),
+            stocked_frames: sum(|shard| &shard.stocked_frames),
+            stocked_used_frames: sum(|shard| &shard.stocked_used_frames),
+            evictor_evicted_ns: sum(|shard| &shard.evictor_evicted_ns),
+            evictor_cleaned_ns: sum(|shard| &shard.evictor_cleaned_ns),
+            frame_retries: sum(|shard| &shard.frame_retries),
+            resident_pages: resident_pages as u64,
+            resident_pages_max: self.shards.iter().map(max).max().unwrap_or(0),
+            latencies: std::array::from_fn(|cause| {
+                let mut all = Latencies::default();
+                self.shards.iter().for_each(|shard| shard.latencies[cause].add_to(&mut all));
+                all
+            }),
+        }
+    }
+}
+
+/// The number of the calling thread, from 0 on in the order of their first counts. Async-signal-safe.
+fn thread_number() -> usize {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.get();
+    if number != usize::MAX {
+        return number;
+    }
+    let number = THREADS.fetch_add(1, Relaxed);
+    NUMBER.set(number);
+    number
+}
+
+/// With more CPUs than these several threads share one: a shard has 1 KB.
+const SHARDS_MAX: usize = 64;
+
+/// The counters of some threads.
+#[derive(Default, Debug)]
+#[repr(align(128))]
+pub(crate) struct Shard {
     fetch_faults: [AtomicU64; 2],
     zero_faults: [AtomicU64; 2],
     protect_faults: [AtomicU64; 2],
@@ -215,11 +306,12 @@ pub(crate) struct Counters {
     stocked_used_frames: AtomicU64,
     evictor_evicted_ns: AtomicU64,
     evictor_cleaned_ns: AtomicU64,
+    frame_retries: AtomicU64,
     resident_pages_max: AtomicU64,
     latencies: [LatencyHistogram; 4],
 }
 
-impl Counters {
+impl Shard {
     /// A page with those that came along with it.
     pub fn fetched(&self, touch: Touch, pages: usize) {
         add(&self.fetched_pages, pages);
@@ -231,11 +323,6 @@ impl Counters {
             }
             Touch::Call => add(&self.prefetched_pages, pages),
         }
-    }
-
-    /// Faults of threads of a class that fetched a page.
-    pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
-        self.fetch_faults[class as usize].load(Relaxed)
     }
 
     /// `pages` more pages came along with it.
@@ -315,39 +402,14 @@ impl Counters {
         add(&self.written_pages, pages);
     }
 
-    /// `pages` pages are resident now.
-    pub fn resident(&self, pages: usize) {
-        if self.resident_pages_max.load(Relaxed) < pages as u64 {
-            self.resident_pages_max.fetch_max(pages as u64, Relaxed);
+    /// A frame was taken for a page.
+    pub fn took_frame(&self, taken: Taken) {
+        let resident = taken.resident as u64;
+        if self.resident_pages_max.load(Relaxed) < resident {
+            self.resident_pages_max.fetch_max(resident, Relaxed);
         }
-    }
-
-    pub fn read(&self, resident_pages: usize) -> PagerStats {
-        let pair = |counts: &[AtomicU64; 2]| [counts[0].load(Relaxed), counts[1].load(Relaxed)];
-        PagerStats {
-            fetch_faults: pair(&self.fetch_faults),
-            zero_faults: pair(&self.zero_faults),
-            protect_faults: pair(&self.protect_faults),
-            waits: pair(&self.waits),
-            self_evictions: pair(&self.self_evictions),
-            prefetched_pages: self.prefetched_pages.load(Relaxed),
-            ahead_pages: self.ahead_pages.load(Relaxed),
-            followed_pages: self.followed_pages.load(Relaxed),
-            probed_pages: self.probed_pages.load(Relaxed),
-            probed_used_pages: self.probed_used_pages.load(Relaxed),
-            fetched_bytes: self.fetched_pages.load(Relaxed) * PAGE_BYTES as u64,
-            written_bytes: self.written_pages.load(Relaxed) * PAGE_BYTES as u64,
-            evicted_pages: self.evicted_pages.load(Relaxed),
-            evicted_clean_pages: self.evicted_clean_pages.load(Relaxed),
-            recycled_pages: self.recycled_pages.load(Relaxed),
-            exchanged_pages: self.exchanged_pages.load(Relaxed),
-            stocked_frames: self.stocked_frames.load(Relaxed),
-            stocked_used_frames: self.stocked_used_frames.load(Relaxed),
-            evictor_evicted_ns: self.evictor_evicted_ns.load(Relaxed),
-            evictor_cleaned_ns: self.evictor_cleaned_ns.load(Relaxed),
-            resident_pages: resident_pages as u64,
-            resident_pages_max: self.resident_pages_max.load(Relaxed),
-            latencies: std::array::from_fn(|cause| self.latencies[cause].read()),
+        if taken.retries > 0 {
+            add(&self.frame_retries, taken.retries as usize);
         }
     }
 
@@ -358,4 +420,33 @@ impl Counters {
 
 fn add(counter: &AtomicU64, count: usize) {
     counter.fetch_add(count as u64, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_of_all_threads_are_summed() {
+        let counters = Counters { shards: (0..4).map(|_| Shard::default()).collect() };
+        std::thread::scope(|scope| {
+            for pages in 1..=10 {
+                let counters = &counters;
+                scope.spawn(move || {
+                    counters.fetched(Touch::Fault, pages);
+                    counters.took(FaultCause::Fetch, 1_000);
+                    counters.took_frame(Taken { resident: 100 - pages, free: 1, retries: 2 });
+                });
+            }
+        });
+        let read = counters.read(7);
+        let pages = [read.ahead_pages, read.fetched_bytes / PAGE_BYTES as u64];
+        assert_eq!((read.fetch_faults, counters.fetch_faults(ThreadClass::Mutator)), ([10, 0], 10));
+        assert_eq!((pages, read.frame_retries), ([45, 55], 20));
+        let latencies = read.latencies[FaultCause::Fetch as usize];
+        assert_eq!((latencies.count(), latencies.total_ns), (10, 10_000));
+        assert_eq!((read.resident_pages, read.resident_pages_max), (7, 99));
+        let used = counters.shards.iter().filter(|shard| shard.frame_retries.load(Relaxed) > 0);
+        assert!(used.count() > 1, "ten threads count in four shards");
+    }
 }

@@ -217,6 +217,10 @@ impl Options {
             let name = format!("faults that had to evict, {threads} threads");
             fine &= at_most(&name, both(|report| report.self_evictions) as f64, 0.0);
             println!("faults that exchanged frames, {threads} threads {}", both(|r| r.exchanges));
+            let (retries, waits) = (both(|r| r.retries), both(|r| r.waits));
+            println!(
+                "contention, {threads} threads: {retries} looks again for frames, {waits} waits for pages"
+            );
             if let (Some(local), Some(far)) =
                 (find(Part::LocalScan, threads), find(Part::Scan, threads))
             {

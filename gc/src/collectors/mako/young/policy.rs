@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Pauses should meet a target, so eden follows their lengths. That has two stable points where what lives at a time
 /// takes longer to copy than the target: a small eden in which nearly everything still lives, and a large one of which
 /// only a part does. The small one has pauses as wished and the program hardly runs. So where minor collections take
-/// more than their share of the time, eden grows beyond the target for a while, and stays large if less of it lives by that.
-/// Bytes decide, not times: these are as long as other processes let them be.
+/// more than their share of the time, eden grows beyond the target for a while, and stays large if less of it lives by
+/// that. Bytes decide, not times: these are as long as other processes let them be.
 pub struct Policy {
     /// Bytes that eden would like to have.
     wish: f64,
@@ -91,7 +91,7 @@ impl Policy {
         self.tenuring_age = self.age_that_fits(last);
     }
 
-    /// The last pause took so many seconds; of late this part of eden has lived.
+    /// The last pause took `took` seconds; of late the part `lives` of eden has lived.
     fn grow(&mut self, took: f64, lives: f64) {
         // Half way at most, since one pause says little.
         let target = self.target.as_secs_f64();
