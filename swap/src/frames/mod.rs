@@ -111,7 +111,7 @@ impl Frames {
         self.reserve.pages()
     }
 
-    /// Takes a frame if more than `spare` are free, and calls the evictor if few are left. Cached frames do not count as
+    /// Takes a frame if more than `spare` are free, and calls the evictor if few are left. Cached frames are not
     /// resident.
     #[inline]
     pub fn take(&self, spare: usize) -> Option<Taken> {
