@@ -1,14 +1,9 @@
 //! Before and after `fork`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crate::seats;
 
 const REGISTER: libc::c_long = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as libc::c_long;
 const BARRIER: libc::c_long = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as libc::c_long;
-
-/// Whether the thread in `fork` has the lock of the table. Written by it alone.
-static IS_LOCKED: AtomicBool = AtomicBool::new(false);
 
 /// Has all threads of this process pass a barrier, or allows that. False: the kernel does not know it.
 fn membarrier(command: libc::c_long) -> bool {
@@ -32,11 +27,11 @@ extern "C" fn prepare() {
             seats::set_fenced();
         }
     };
-    IS_LOCKED.store(seats::close_gate(barrier), Ordering::Relaxed);
+    seats::close_gate(barrier);
 }
 
 extern "C" fn parent() {
-    seats::open_gate(IS_LOCKED.load(Ordering::Relaxed));
+    seats::open_gate();
 }
 
 extern "C" fn child() {

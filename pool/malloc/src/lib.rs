@@ -20,7 +20,8 @@
 //!    identities, for what runs in a thread after it has left its seat, and for signal handlers that interrupt the
 //!    allocator. Waiting for one is limited, too: then new blocks are the C library's, and a freed one is lost.
 //! 4. **Fork** (`fork`). The child has a copy of the pool, as of all its memory. `fork` waits until no other thread is
-//!    inside, at most 100 ms; so no operation is half done in the copy. In the child, the seats of the threads that it
+//!    inside, for 100 ms or little more; so no operation is half done in the copy. Threads that fork at the same time
+//!    do so one after the other. In the child, the seats of the threads that it
 //!    has not are free for others. A thread that stays inside for so long, because it was stopped there, loses its
 //!    seat in the child: nobody uses it, others free its blocks, and only its free memory is lost. The heap's
 //!    operations wait for nobody.

@@ -417,6 +417,69 @@ static void forks(void) {
     }
 }
 
+static atomic_int sleep_of_fork;
+
+static void slow_down(void) {
+    for (int n = 0; n < sleep_of_fork * 100; n++) usleep(10000);
+}
+
+// Handlers that are there before those of the library run between them and the kernel's fork.
+static void before_libraries(void) { pthread_atfork(slow_down, NULL, NULL); }
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
+
+static void *fork_slowly(void *unused) {
+    pid_t child = fork();
+    if (child == 0) _exit(has_seat() ? 0 : 1);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return unused;
+}
+
+static void on_user_signal(int signal) { (void)signal; }
+static atomic_int steps;
+
+static void *be_cancelled(void *unused) {
+    CHECK(has_seat());
+    for (steps = 1; steps < 2; usleep(1000));
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    errno = 77;
+    free(seen(malloc(100)));
+    steps = errno == 77 ? 3 : 4;
+    pause();
+    return unused;
+}
+
+static void *check_seat(void *unused) {
+    CHECK(has_seat());
+    return unused;
+}
+
+// Two threads are in a fork that takes long, and another one waits for them, is interrupted, and is cancelled: all that
+// they have taken is given back.
+static void slow_forks(void) {
+    struct sigaction action = {.sa_handler = on_user_signal};
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    pthread_t one, two, cancelled, after;
+    CHECK(pthread_create(&cancelled, NULL, be_cancelled, NULL) == 0);
+    while (steps == 0) usleep(1000);
+    sleep_of_fork = 1;
+    CHECK(pthread_create(&one, NULL, fork_slowly, NULL) == 0);
+    usleep(300000);
+    steps = 2;
+    usleep(100000);
+    CHECK(pthread_kill(cancelled, SIGUSR1) == 0);
+    usleep(100000);
+    CHECK(steps == 2 && pthread_cancel(cancelled) == 0);
+    CHECK(pthread_join(cancelled, NULL) == 0 && steps == 3);
+    CHECK(pthread_join(one, NULL) == 0);
+    sleep_of_fork = 3;
+    CHECK(pthread_create(&one, NULL, fork_slowly, NULL) == 0);
+    usleep(100000);
+    CHECK(pthread_create(&two, NULL, fork_slowly, NULL) == 0);
+    CHECK(pthread_join(one, NULL) == 0 && pthread_join(two, NULL) == 0);
+    CHECK(pthread_create(&after, NULL, check_seat, NULL) == 0 && pthread_join(after, NULL) == 0);
+}
+
 static void *with_seat(void *unused) {
     CHECK(has_seat());
     pthread_barrier_wait(&barrier);
@@ -478,7 +541,8 @@ int main(int count, char **arguments) {
         void (*run)(void);
     } parts[] = {{"edges", edges},     {"exhaust", exhaust}, {"model", model}, {"threads", threads},
                  {"comings", comings}, {"many", many},       {"forks", forks}, {"signals", signals},
-                 {"whose", whose},     {"generations", generations}};
+                 {"whose", whose},     {"generations", generations},
+                 {"slow_forks", slow_forks}};
     for (size_t n = 0; count == 2 && n < sizeof parts / sizeof *parts; n++) {
         if (strcmp(arguments[1], parts[n].name) == 0) {
             parts[n].run();

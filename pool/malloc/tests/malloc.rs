@@ -124,6 +124,11 @@ fn thirty_generations_of_children_have_the_clients_of_lost_threads() {
 }
 
 #[test]
+fn forks_that_take_long_leave_nothing_behind() {
+    passes("slow_forks", None);
+}
+
+#[test]
 fn signal_handlers_that_interrupt_the_allocator_allocate() {
     passes("signals", None);
 }
