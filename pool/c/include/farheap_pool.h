@@ -215,7 +215,7 @@ int farheap_statistics(const farheap_pool *pool, struct farheap_statistics *stat
 
 /*
  * What was wrong in the last call of this thread that failed, in English; empty if none has. It is valid until the next
- * one fails or the thread ends.
+ * one fails or the thread ends. A thread that runs destructors of its values may have lost it; then the text says so.
  */
 const char *farheap_message(void);
 

@@ -25,7 +25,9 @@ thread_local! {
 
 /// What the thread's last failure says.
 pub fn message() -> *const c_char {
-    MESSAGE.with_borrow(|message| message.as_ptr())
+    // A thread that is ending has none any more.
+    let gone = c"the thread is ending, and keeps no message".as_ptr();
+    MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or(gone)
 }
 
 /// Runs a function of the interface: 0, or a negative code. A panic is one, too.

@@ -142,10 +142,18 @@ impl Member {
     pub unsafe fn leave(member: *mut Member) -> Result<(), Failure> {
         // SAFETY: promised by the caller.
         unsafe { Member::with(member, |client| client.settle()) }?;
+        // SAFETY: promised by the caller. It is dropped once: if that fails, nobody uses it any more.
+        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe {
+            ManuallyDrop::drop(&mut (*member).allocator);
+        }));
+        if let Err(panic) = dropped {
+            // The caller still has the client, which then answers all calls with an error.
+            // SAFETY: promised by the caller.
+            unsafe { (*member).is_broken = true };
+            resume_unwind(panic);
+        }
         // SAFETY: promised by the caller.
-        let mut member = unsafe { Box::from_raw(member) };
-        // SAFETY: it is dropped once, as the box is ours.
-        unsafe { ManuallyDrop::drop(&mut member.allocator) };
+        let member = unsafe { Box::from_raw(member) };
         // SAFETY: the pool is not closed before its clients have left.
         unsafe { member.pool.as_ref() }.clients.fetch_sub(1, Ordering::AcqRel);
         Ok(())

@@ -332,12 +332,37 @@ static void threads(void) {
     CHECK(farheap_leave(common) == 0 && farheap_pool_close(shared) == 0);
 }
 
+static pthread_key_t late_key;
+static atomic_int destroyed;
+
+static void ask_late(void *value) {
+    (void)value;
+    CHECK(farheap_message() && *farheap_message());
+    CHECK(farheap_free(NULL, 8) == -EINVAL && *farheap_message());
+    destroyed++;
+}
+
+static void *ask(void *unused) {
+    CHECK(farheap_free(NULL, 8) == -EINVAL && *farheap_message());
+    CHECK(pthread_setspecific(late_key, &late_key) == 0);
+    return unused;
+}
+
+// A message is there when a thread ends, too.
+static void ending(void) {
+    pthread_t one;
+    CHECK(pthread_key_create(&late_key, ask_late) == 0);
+    CHECK(pthread_create(&one, NULL, ask, NULL) == 0 && pthread_join(one, NULL) == 0);
+    CHECK(destroyed == 1);
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
     } parts[] = {{"blocks", blocks}, {"errors", errors},         {"killed", killed}, {"churn", churn},
-                 {"guest", guest},   {"descriptor", descriptor}, {"threads", threads}};
+                 {"guest", guest},   {"descriptor", descriptor}, {"threads", threads},
+                 {"ending", ending}};
     if (count != 3) return 2;
     program = arguments[0];
     snprintf(path, sizeof path, "%s", arguments[2]);
