@@ -85,7 +85,16 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: size_t) -> *mut c_vo
     if bytes <= usable && (bytes >= usable / 2 || usable <= 64) {
         return block;
     }
-    let new = allocate(bytes);
+    let before = below::errno();
+    let new = if bytes > usable { allocate_grown(offset, bytes) } else { allocate(bytes) };
+    if new == block {
+        return block;
+    }
+    if new.is_null() && bytes <= usable {
+        // There is no smaller one to be had.
+        below::set_errno(before);
+        return block;
+    }
     if !new.is_null() {
         // SAFETY: both blocks are used, so they do not overlap, and have that many bytes; both are the caller's.
         unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), usable.min(bytes)) };
@@ -278,6 +287,31 @@ fn free_by(held: &mut Held, offset: u64) {
     }
     // What is no block stays as it is.
     let _ = held.client.free(offset);
+}
+
+/// A block for one at an offset that is to have more bytes: the same, or a new one. A huge one gets the granules that
+/// follow if they are free. Else it is copied, and gets a quarter more than is asked for: so a block that grows step by
+/// step is not copied each time.
+fn allocate_grown(offset: u64, bytes: usize) -> *mut c_void {
+    if bytes <= LARGE_MAX || bytes > isize::MAX as usize / 2 {
+        return allocate(bytes);
+    }
+    if grow_in_place(offset, bytes) {
+        return ground::pointer(offset);
+    }
+    match block_of(bytes + bytes / 4) {
+        Ok(Some(block)) => ground::pointer(block.offset),
+        _ => allocate(bytes),
+    }
+}
+
+fn grow_in_place(offset: u64, bytes: usize) -> bool {
+    let Some(begin) = ground::heap().and_then(|heap| heap.huge_block_of(offset)) else {
+        return false;
+    };
+    let Some(mut inside) = enter_own().or_else(enter_any) else { return false };
+    let Some(held) = inside.held() else { return false };
+    held.client.grow_private(begin, bytes as u64 + (offset - begin)).unwrap_or(false)
 }
 
 /// `align` is a power of two.

@@ -208,6 +208,44 @@ static void exhaust(void) {
     }
 }
 
+// A block that shrinks stays if there is no smaller one; one that grows stays where it is, or moves seldom.
+static void resize(void) {
+    static void *blocks[1 << 21];
+    size_t count = 0;
+    unsigned char *large = seen(malloc(4 << 20)), *same = large;
+    CHECK(large);
+    fill(large, 1000, 7);
+    for (size_t bytes = 1000; bytes >= 16; bytes /= 2) {
+        while ((blocks[count] = seen(malloc(bytes)))) count++;
+    }
+    errno = 77;
+    large = seen(realloc(large, 40));
+    CHECK(large == same && errno == 77 && is_filled(large, 1000, 7));
+    while (count > 0) free(blocks[--count]);
+    free(large);
+
+    unsigned char *block = NULL, *other = NULL;
+    size_t moves = 0, filled = 0;
+    for (size_t bytes = 640 << 10; bytes <= 6 << 20; bytes += 64 << 10) {
+        unsigned char *before = block;
+        block = seen(realloc(block, bytes));
+        moves += block != before;
+        CHECK(block && malloc_usable_size(block) >= bytes && is_filled(block, filled, 5));
+        fill(block, filled = bytes, 5);
+        // It is in the way, now and then.
+        if (bytes % (1 << 20) == 0) {
+            free(other);
+            other = seen(malloc(600 << 10));
+        }
+    }
+    CHECK(moves > 1 && moves < 10);
+    free(block);
+    free(other);
+    block = calloc(1, 8 << 20);
+    CHECK(block && is_filled(block, 8 << 20, 0));
+    free(block);
+}
+
 struct slot {
     unsigned char *block;
     size_t bytes;
@@ -542,7 +580,7 @@ int main(int count, char **arguments) {
     } parts[] = {{"edges", edges},     {"exhaust", exhaust}, {"model", model}, {"threads", threads},
                  {"comings", comings}, {"many", many},       {"forks", forks}, {"signals", signals},
                  {"whose", whose},     {"generations", generations},
-                 {"slow_forks", slow_forks}};
+                 {"slow_forks", slow_forks},   {"resize", resize}};
     for (size_t n = 0; count == 2 && n < sizeof parts / sizeof *parts; n++) {
         if (strcmp(arguments[1], parts[n].name) == 0) {
             parts[n].run();

@@ -94,6 +94,11 @@ fn a_pool_that_is_used_up_is_an_error_and_can_be_used_again() {
 }
 
 #[test]
+fn blocks_shrink_without_memory_and_seldom_move_when_they_grow() {
+    passes("resize", Some("128m"));
+}
+
+#[test]
 fn a_random_program_finds_its_blocks_as_it_left_them() {
     passes("model", None);
 }

@@ -436,6 +436,19 @@ impl<'h> Allocator<'h> {
         }
     }
 
+    /// Makes a huge block of a private pool larger where it is: it has at least this many bytes afterwards, and the new
+    /// ones are zero. False: it has the size that it had, as what follows is used, or the pool is not private: death in
+    /// between is not provided for. Nobody else may free or grow the block meanwhile.
+    pub fn grow_private(&mut self, offset: u64, bytes: u64) -> Result<bool, PoolError> {
+        if !self.blocks.heap.pool.segment().is_private() {
+            return Ok(false);
+        }
+        match self.blocks.of(offset) {
+            From::Slab(_) => Ok(false),
+            From::Huge(owner) => owner.grow(offset, bytes),
+        }
+    }
+
     /// Gives all memory to the heap that no block of this client needs. It takes time in proportion to its slabs.
     pub fn trim(&mut self) -> Result<(), PoolError> {
         self.blocks.trim()

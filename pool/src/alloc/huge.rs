@@ -319,6 +319,34 @@ impl HugeOwner<'_> {
         Ok(self.huge.offset(first))
     }
 
+    /// Makes the block at this offset longer by the granules that follow, if they are free. No step says that the
+    /// granules are the block's: if the client dies meanwhile, some are lost.
+    #[cfg(not(loom))]
+    pub(super) fn grow(&self, offset: u64, bytes: u64) -> Result<bool, PoolError> {
+        self.settled()?;
+        let (first, count) = self.find(offset)?;
+        let wanted = bytes.div_ceil(1 << self.huge.granule_shift);
+        let more = wanted.saturating_sub(count.into());
+        let next = u64::from(first) + u64::from(count);
+        if next + more > (self.huge.granules.len() as u64).min(COUNT_MAX) {
+            return Ok(false);
+        }
+        let (end, next, more) = (next + more, next as u32, more as u32);
+        if more == 0 {
+            return Ok(true);
+        }
+        if self.search(next.into(), end, more) != Some(next) || self.claim(next, more)?.is_some() {
+            return Ok(false);
+        }
+        for word in self.run(next, more)? {
+            put(word, Granule::Used(0).bits());
+        }
+        put(&self.huge.granules[first as usize], Granule::Used(count + more).bits());
+        put(&self.holding.hint, end);
+        self.close();
+        Ok(true)
+    }
+
     /// Writes the block of the open step into the step's cell.
     pub(super) fn store(&self, cell: &AtomicU64, offset: u64) {
         put(cell, offset);
