@@ -573,6 +573,12 @@ static void whose(void) {
     free(block);
 }
 
+// Half of a limited address space is left to the program.
+static void room(void) {
+    CHECK(has_seat());
+    CHECK(mmap(NULL, (size_t)2600 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED);
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
@@ -580,7 +586,7 @@ int main(int count, char **arguments) {
     } parts[] = {{"edges", edges},     {"exhaust", exhaust}, {"model", model}, {"threads", threads},
                  {"comings", comings}, {"many", many},       {"forks", forks}, {"signals", signals},
                  {"whose", whose},     {"generations", generations},
-                 {"slow_forks", slow_forks},   {"resize", resize}};
+                 {"slow_forks", slow_forks},   {"resize", resize},       {"room", room}};
     for (size_t n = 0; count == 2 && n < sizeof parts / sizeof *parts; n++) {
         if (strcmp(arguments[1], parts[n].name) == 0) {
             parts[n].run();

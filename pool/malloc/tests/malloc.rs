@@ -168,6 +168,12 @@ fn a_pool_fits_into_the_address_space_that_is_allowed() {
     let output = preloaded("sh").arg("-c").arg(script).arg(exercise()).output().unwrap();
     assert_ok(&output);
     assert_eq!(output.stdout, b"pool\n");
+    let script = "ulimit -v 6000000 && exec \"$0\" room";
+    assert_ok(&preloaded("sh").arg("-c").arg(script).arg(exercise()).output().unwrap());
+    let script = "ulimit -v 120000 && exec \"$0\" whose";
+    let output = preloaded("sh").arg("-c").arg(script).arg(exercise()).output().unwrap();
+    let said = "farheap: no pool for malloc: the limits leave less than 64 MiB to it\n";
+    assert_eq!((&*output.stdout, &*output.stderr), (&b"libc\n"[..], said.as_bytes()));
 }
 
 /// Runs the script with and without the library: the same output, and no complaint.
