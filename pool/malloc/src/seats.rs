@@ -241,7 +241,7 @@ fn take() -> Option<&'static Seat> {
     is_made.then_some(seat)
 }
 
-/// The first of so many seats, from the hint on, that is in one state, which becomes the other one.
+/// Of the first `count` seats, the first one from the hint on that is in one state, which becomes the other one.
 fn claim(count: usize, state: u32, next: u32) -> Option<(usize, &'static Seat)> {
     let first = HINT.load(Ordering::Relaxed);
     for n in 0..count {
