@@ -169,7 +169,7 @@ fn what_users_do_wrong_is_said() {
     ] {
         let said = run(wrong);
         assert_eq!(said.status.code(), Some(2), "{wrong:?}");
-        assert!(String::from_utf8(said.stderr).unwrap().contains("usage: "), "{wrong:?}");
+        assert!(String::from_utf8(said.stderr).unwrap().contains("Usage: "), "{wrong:?}");
     }
     assert!(run(&["--help"]).status.success());
     let missing = run(&["/nonexistent/pool"]);

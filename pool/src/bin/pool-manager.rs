@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 const USAGE: &str = "\
-usage: pool-manager [--interval MILLISECONDS] [--once] POOL
+Usage: pool-manager [--interval MILLISECONDS] [--once] POOL
 
 Recovers the dead clients of the pool in this file or DAX device: finishes what they had begun, releases the references
 and the memory that they held, and frees their identities. Living clients do not wait for it. It may be killed and
