@@ -226,8 +226,8 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DIST = farheap-$(VERSION)-linux-x86_64
 dist: build pool-java pool-c ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
-	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run pool-manager libjvm.so libfarheap_preload.so farheap-pool.jar libfarheap_malloc.so \
-	  libfarheap_pool_c.so libfarheap_pool_c.a) pool/c/include/farheap_pool.h README.md CHANGELOG.md SECURITY.md \
+	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run pool-manager libjvm.so libfarheap_preload.so \
+	  farheap-pool.jar libfarheap_malloc.so libfarheap_pool_c.so libfarheap_pool_c.a) pool/c/include/farheap_pool.h README.md CHANGELOG.md SECURITY.md \
 	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
@@ -236,7 +236,7 @@ dist: build pool-java pool-c ## A tarball with the programs, libjvm.so, document
 # Links and manual pages of the package. The programs look for each other beside themselves, hence the links.
 PROGRAMS := vm memory-server far-run pool-manager
 DEB = target/debian/farheap_$(VERSION)-1_amd64.deb
-deb: build pool-java ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, far-run, pool-manager
+deb: build pool-java ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, other programs
 	@$(call install,dpkg-dev help2man)
 	@command -v cargo-deb >/dev/null || cargo install -q cargo-deb --version 3.8.0 --locked
 	rm -rf target/package && mkdir -p target/package/bin target/package/lib target/package/man

@@ -76,6 +76,39 @@ fn huge_blocks_are_found_from_their_inside_and_are_zero() {
 }
 
 #[test]
+fn huge_blocks_grow_where_they_are_if_what_follows_is_free() {
+    let pool = pool(256 << 20);
+    let heap = Heap::new(&pool, 4096).unwrap();
+    let mut client = heap.join().unwrap();
+    let (cell, granule) = (pool.data(), Heap::GRANULE_BYTES);
+    let block = client.alloc_into(cell, 3 * granule).unwrap();
+    let next = client.alloc_into(cell, 3 * granule).unwrap();
+    assert_eq!(next, block + 3 * granule);
+    assert!(!client.grow_private(block, 4 * granule).unwrap());
+    assert!(client.grow_private(block, 3 * granule).unwrap());
+    client.free(next).unwrap();
+    assert!(client.grow_private(block, 4 * granule + 1).unwrap());
+    assert_eq!(heap.block_bytes(block), Some(5 * granule));
+    assert_eq!(heap.huge_block_of(block + 5 * granule - 1), Some(block));
+    assert_eq!(heap.huge_use().used, 5 * granule);
+    // Up to the end of the space, and no further.
+    let all = heap.huge_use().bytes;
+    assert!(!client.grow_private(block, all + 1).unwrap());
+    assert!(client.grow_private(block, all).unwrap());
+    assert!(client.alloc_into(cell, 3 * granule).is_err());
+    client.free(block).unwrap();
+    assert_eq!(heap.huge_use().used, 0);
+    // Small blocks, and those of pools that processes share, do not.
+    let small = client.alloc_into(cell, 100).unwrap();
+    assert!(!client.grow_private(small, 4 * granule).unwrap());
+    let shared = Pool::create(&Backing::Memory { bytes: 256 << 20 }, 16).unwrap();
+    let heap = Heap::new(&shared, 4096).unwrap();
+    let mut client = heap.join().unwrap();
+    let block = client.alloc_into(shared.data(), 3 * granule).unwrap();
+    assert!(!client.grow_private(block, 4 * granule).unwrap());
+}
+
+#[test]
 fn nobody_is_ever_dead_in_a_private_pool() {
     let pool = pool(64 << 20);
     let heap = Heap::new(&pool, 0).unwrap();
