@@ -227,8 +227,8 @@ DIST = farheap-$(VERSION)-linux-x86_64
 dist: build pool-java pool-c ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
 	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run pool-manager libjvm.so libfarheap_preload.so \
-	  farheap-pool.jar libfarheap_malloc.so libfarheap_pool_c.so libfarheap_pool_c.a) pool/c/include/farheap_pool.h README.md CHANGELOG.md SECURITY.md \
-	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
+	  farheap-pool.jar libfarheap_malloc.so libfarheap_pool_c.so libfarheap_pool_c.a) \
+	  pool/c/include/farheap_pool.h README.md CHANGELOG.md SECURITY.md LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
 	@ls -l target/dist/$(DIST).tar.gz

@@ -75,8 +75,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// Where a free seat may be: the last one given, or the next of the last one taken.
 static HINT: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the forker is in `fork` now (a signal handler may fork, too), and whether threads must fence. 0: the way in
-/// is free.
+/// How often the forker is in `fork` now (a signal handler may fork, too), and whether threads must fence. 0: the way
+/// in is free.
 static GATE: AtomicU32 = AtomicU32::new(0);
 /// In `GATE`: the kernel has no `membarrier` for us.
 const FENCED: u32 = 1 << 31;

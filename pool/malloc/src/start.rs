@@ -62,7 +62,7 @@ fn wanted() -> Result<Option<usize>, String> {
     base::units::parse_bytes(&text).map(Some).ok_or_else(|| text.into_owned())
 }
 
-/// The largest pool up to some times the memory of the machine that the kernel allows, and that leaves the program room.
+/// The largest pool up to some times the memory of the machine that the kernel allows, and that leaves room.
 fn start_sparse() -> Result<(), Failure> {
     // SAFETY: zeros are a value of this structure of numbers.
     let mut system: libc::sysinfo = unsafe { std::mem::zeroed() };
