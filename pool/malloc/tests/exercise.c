@@ -465,12 +465,13 @@ static void slow_down(void) {
 static void before_libraries(void) { pthread_atfork(slow_down, NULL, NULL); }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-static void *fork_slowly(void *unused) {
+static void *fork_slowly(void *milliseconds) {
+    usleep((uintptr_t)milliseconds * 1000);
     pid_t child = fork();
     if (child == 0) _exit(has_seat() ? 0 : 1);
     int status;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    return unused;
+    return NULL;
 }
 
 static void on_user_signal(int signal) { (void)signal; }
@@ -501,7 +502,7 @@ static void slow_forks(void) {
     CHECK(pthread_create(&cancelled, NULL, be_cancelled, NULL) == 0);
     while (steps == 0) usleep(1000);
     sleep_of_fork = 1;
-    CHECK(pthread_create(&one, NULL, fork_slowly, NULL) == 0);
+    CHECK(pthread_create(&one, NULL, fork_slowly, (void *)0) == 0);
     usleep(300000);
     steps = 2;
     usleep(100000);
@@ -511,9 +512,9 @@ static void slow_forks(void) {
     CHECK(pthread_join(cancelled, NULL) == 0 && steps == 3);
     CHECK(pthread_join(one, NULL) == 0);
     sleep_of_fork = 3;
-    CHECK(pthread_create(&one, NULL, fork_slowly, NULL) == 0);
-    usleep(100000);
-    CHECK(pthread_create(&two, NULL, fork_slowly, NULL) == 0);
+    // Both are there before one forks: what a thread needs at its beginning is allocated, too.
+    CHECK(pthread_create(&one, NULL, fork_slowly, (void *)300) == 0);
+    CHECK(pthread_create(&two, NULL, fork_slowly, (void *)500) == 0);
     CHECK(pthread_join(one, NULL) == 0 && pthread_join(two, NULL) == 0);
     CHECK(pthread_create(&after, NULL, check_seat, NULL) == 0 && pthread_join(after, NULL) == 0);
 }
