@@ -30,6 +30,19 @@ pub fn resident_bytes(start: usize, bytes: usize) -> usize {
     resident
 }
 
+/// The kernel's entry for the page at an address in `/proc/self/pagemap`; 0 if that cannot be read.
+pub fn entry(address: usize) -> u64 {
+    let mut entry = [0; ENTRY_BYTES];
+    let at = (address / PAGE_BYTES * ENTRY_BYTES) as u64;
+    let read = File::open("/proc/self/pagemap").and_then(|map| map.read_exact_at(&mut entry, at));
+    read.map_or(0, |()| u64::from_ne_bytes(entry))
+}
+
+/// Is a page in memory, by its entry?
+pub fn is_present(entry: u64) -> bool {
+    entry & PRESENT != 0
+}
+
 /// Bytes of the pages from `start` to `end` that only this process has, by their entries, of eight bytes for each page.
 fn own_bytes(pagemap: &File, start: usize, end: usize) -> usize {
     let (mut page, end) = (start / PAGE_BYTES, end / PAGE_BYTES);
@@ -54,7 +67,8 @@ const ENTRIES: usize = 1 << 15;
 const ENTRY_BYTES: usize = 8;
 /// The page is present, and mapped by this process only: the page of zeros that is mapped where memory was
 /// only read is shared by all.
-const OWN: u64 = 1 << 63 | 1 << 56;
+const OWN: u64 = PRESENT | 1 << 56;
+const PRESENT: u64 = 1 << 63;
 
 #[cfg(test)]
 mod tests {

@@ -19,6 +19,7 @@ use crate::kernel::page_scan::{
     self, PAGE_IS_PRESENT, PAGE_IS_SWAPPED, PAGE_IS_WRITTEN, PM_SCAN_CHECK_WPASYNC,
     PM_SCAN_WP_MATCHING, PageRun, Wanted,
 };
+use crate::kernel::residence::{entry, is_present};
 use crate::kernel::slots::{Claim, Slots};
 
 /// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
@@ -133,7 +134,8 @@ impl Pipe {
     }
 
     /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they keep their contents and
-    /// their mapping, and outlive it. On failure, which address was refused, and why.
+    /// their mapping, and outlive it. On failure, which address was refused, and why. A page that is refused although
+    /// it is in memory is tried again.
     ///
     /// # Safety
     /// All of `runs` is mapped.
@@ -141,13 +143,17 @@ impl Pipe {
         let bytes: usize = runs.iter().map(|run| run.iov_len).sum();
         debug_assert!(bytes <= HELD_PAGES * PAGE_BYTES, "{bytes} bytes");
         // The kernel may stop early, and reports how far it came: `begun` bytes of the first run that is left are in.
-        let (mut rest, mut begun) = (runs, 0);
+        let (mut rest, mut begun, mut tries) = (runs, 0, 0);
         while let Some(run) = rest.first() {
             let iov_base = run.iov_base.wrapping_byte_add(begun);
             let part = [libc::iovec { iov_base, iov_len: run.iov_len - begun }];
             let next = if begun > 0 { &part } else { rest };
             // SAFETY: promised by the caller.
-            begun += unsafe { self.splice(next) }.map_err(|error| (iov_base.addr(), error))?;
+            match unsafe { self.splice(next) } {
+                Ok(bytes) => begun += bytes,
+                Err(_) if tries < TRIES && is_present(entry(iov_base.addr())) => tries += 1,
+                Err(error) => return Err((iov_base.addr(), error)),
+            }
             while let Some((run, others)) = rest.split_first()
                 && begun >= run.iov_len
             {
@@ -199,6 +205,8 @@ impl Pipe {
 pub const HELD_PAGES: usize = 64;
 /// The evictor has one, and threads that have to evict themselves share the others.
 const PIPES: usize = 4;
+/// How often a page is tried again that is in memory, and that the kernel refuses.
+const TRIES: usize = 1000;
 /// Runs of written pages that the kernel reports at once: they are on the stack of a signal handler.
 const RUNS: usize = 32;
 

@@ -8,6 +8,7 @@ use rdma::{Write, copy_words};
 use crate::frames::Frames;
 use crate::frames::frame_cache::{CACHED_PAGES, FrameRun};
 use crate::kernel::interface::KernelInterface;
+use crate::kernel::residence;
 use crate::kernel::write_tracker::{HELD_PAGES, WriteTracker};
 use crate::page::page_state::PageState;
 use crate::page::page_table::PageTable;
@@ -153,8 +154,9 @@ impl Leaving for Group<'_> {
                 let page = Page::of_offset(at - kernel.base());
                 let seen = table.word(page).look();
                 die(format_args!(
-                    "page {} ({seen:?}) of {pages} cannot be moved to a pipe: {error}",
-                    page.0
+                    "page {} ({seen:?}, entry {:#x}) of {pages} cannot be moved to a pipe: {error}",
+                    page.0,
+                    residence::entry(at),
                 ));
             }
             kernel.drop_runs(&self.iovecs[..runs], pages);
