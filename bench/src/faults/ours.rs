@@ -47,13 +47,14 @@ impl Far {
     /// Adds the pager's counts since `before` to a report.
     fn with_counts(&self, report: Report, before: &PagerStats) -> Report {
         let now = self.pager.stats();
-        let waits = |stats: &PagerStats| stats.waits.iter().sum::<u64>();
-        let self_evictions = |stats: &PagerStats| stats.self_evictions.iter().sum::<u64>();
+        let since = |of: fn(&PagerStats) -> [u64; 2]| -> u64 {
+            of(&now).iter().sum::<u64>() - of(before).iter().sum::<u64>()
+        };
         Report {
-            self_evictions: self_evictions(&now) - self_evictions(before),
+            self_evictions: since(|stats| stats.self_evictions),
             exchanges: now.exchanged_pages - before.exchanged_pages,
             retries: now.frame_retries - before.frame_retries,
-            waits: waits(&now) - waits(before),
+            waits: since(|stats| stats.waits),
             recycled: now.recycled_pages - before.recycled_pages,
             ..report
         }

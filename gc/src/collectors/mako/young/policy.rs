@@ -121,11 +121,8 @@ impl Policy {
                 self.growth = Growth::Within { wait: self.patience };
                 self.wish = bytes;
             }
-            Growth::Beyond { .. } if within >= 1.0 => {
+            Growth::Beyond { lived } if within >= 1.0 || lives >= lived * PAYS => {
                 self.growth = Growth::Within { wait: PATIENCE_MIN };
-            }
-            Growth::Beyond { lived } if lives >= lived * PAYS => {
-                self.growth = Growth::Within { wait: self.patience };
             }
             Growth::Beyond { .. } if self.share > self.share_max || beyond < 1.0 => {
                 self.wish *= beyond;
