@@ -8,28 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder of memory that is removed when it is dropped.
-struct Folder(PathBuf);
+#[path = "../../src/test_folder.rs"]
+mod test_folder;
 
-impl Folder {
-    fn new() -> Folder {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let shared = Path::new("/dev/shm");
-        let folder = if shared.is_dir() { shared.into() } else { env::temp_dir() };
-        let path = folder.join(format!("farheap-pool-c-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use test_folder::Folder;
 
 /// Where the libraries are that were built with the tests.
 fn deps() -> PathBuf {
@@ -69,7 +52,7 @@ fn passes(part: &str) {
     for program in programs() {
         let folder = Folder::new();
         let mut command = Command::new("timeout");
-        command.arg("30").arg(program).arg(part).arg(folder.0.join("pool"));
+        command.arg("30").arg(program).arg(part).arg(folder.path("pool"));
         let output = command.output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{}", program.display());
