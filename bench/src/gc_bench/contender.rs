@@ -102,22 +102,26 @@ impl Contender {
         Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
     }
 
-    /// The share of local memory that one of ours has, as its name has it; `None` of peers.
-    pub fn share_of_ours(&self) -> Option<&str> {
+    /// The share of local memory of one whose pages our pager brings, as its name has it: one of ours, or a peer under
+    /// `far-run`. `None` of the others.
+    pub fn share_of_pager(&self) -> Option<&str> {
         match self {
             Contender::Ours(setting) => Some(&setting.local_memory),
-            Contender::Again(first) => first.share_of_ours(),
+            Contender::Confined { way: Way::FarRun, local_memory, .. } => Some(local_memory),
+            Contender::Again(first) => first.share_of_pager(),
             Contender::Peer(_) | Contender::Confined { .. } => None,
         }
     }
 
-    /// The same with this many bytes of local memory, in whole KiB, if it is one of ours.
+    /// The same with this many bytes of local memory, in whole KiB, if our pager brings its pages.
     pub fn with_local_bytes(&self, bytes: u64) -> Contender {
+        let local_memory = format!("{}k", bytes >> 10);
         match self {
             Contender::Ours(setting) => {
-                let mut setting = setting.clone();
-                setting.local_memory = format!("{}k", bytes >> 10);
-                Contender::Ours(setting)
+                Contender::Ours(Setting { local_memory, ..setting.clone() })
+            }
+            Contender::Confined { way: Way::FarRun, peer, .. } => {
+                Contender::Confined { way: Way::FarRun, peer: *peer, local_memory }
             }
             Contender::Again(first) => Contender::Again(Box::new(first.with_local_bytes(bytes))),
             other => other.clone(),

@@ -1,15 +1,15 @@
-//! `--as-resident-as`: ours get as much local memory as a peer had of its heap in memory.
+//! `--as-resident-as`: ours, and peers under `far-run`, get as much local memory as a peer had of its heap in memory.
 //!
 //! A peer's cgroup limits all of its memory, and the kernel swaps memory outside of the heap as well, so the peer may
-//! have more of its heap resident than its share. With this option a round begins with that peer, and ours get the
-//! local memory that it had, in the same workload, at the same share, in the same round.
+//! have more of its heap resident than its share. With this option a round begins with that peer, and those whose pages
+//! our pager brings get the local memory that it had, in the same workload, at the same share, in the same round.
 
 use std::io;
 
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::row::Row;
 
-/// Local memory for one run of ours.
+/// Local memory for one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
     /// The name of the contender that had it.
@@ -18,12 +18,13 @@ pub struct Local {
     pub bytes: u64,
 }
 
-/// For each contender the place of the one whose memory it gets, if it does: of ours with a part of their memory.
+/// For each contender the place of the one whose memory it gets, if it does: of those with a part of their
+/// memory local, and the rest on memory servers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Likeness(Vec<Option<usize>>);
 
 impl Likeness {
-    /// Ours are to have what the peer of this name has, at each share. The error says which one is missing.
+    /// All are to have what the peer of this name has, at each share. The error says which one is missing.
     pub fn of(peer: &str, contenders: &[Contender]) -> io::Result<Likeness> {
         let no = |what: String| io::Error::other(format!("--as-resident-as {peer}: {what}"));
         let at_share = |share: &str| -> Vec<usize> {
@@ -39,7 +40,7 @@ impl Likeness {
         };
         let mut likeness = Likeness::default();
         for contender in contenders {
-            let like = match contender.share_of_ours() {
+            let like = match contender.share_of_pager() {
                 None | Some("100%") => None,
                 Some(share) => match at_share(share)[..] {
                     [at] => Some(at),
@@ -60,12 +61,15 @@ impl Likeness {
             likeness.0.push(like);
         }
         match likeness.first().is_empty() {
-            true => Err(no("none of ours has less than 100% local memory".into())),
+            true => Err(no(
+                "none of ours has less than 100% local memory, and no peer runs under far-run"
+                    .into(),
+            )),
             false => Ok(likeness),
         }
     }
 
-    /// Places of the contenders that must be run before ours in each round.
+    /// Places of the contenders that must be run first in each round.
     pub fn first(&self) -> Vec<usize> {
         let mut first: Vec<usize> = self.0.iter().copied().flatten().collect();
         first.sort();
@@ -92,7 +96,7 @@ impl Likeness {
         };
         if !row.counts() || row.resident.samples == 0 {
             return Err(format!(
-                "{peer} has no right and fair run with a measured heap in this round: no local memory for ours"
+                "{peer} has no right and fair run with a measured heap in this round: no local memory like it"
             ));
         }
         Ok(Some(Local { peer, bytes: row.resident.heap_bytes }))
@@ -118,7 +122,8 @@ mod tests {
     fn contenders() -> Vec<Contender> {
         let g1 = |share| Contender::confined("hotspot-g1", Way::KernelZram, share).unwrap();
         let again = Contender::Again(Box::new(ours("25%")));
-        vec![g1("50%"), g1("25%"), ours("100%"), ours("50%"), ours("25%"), again]
+        let far = Contender::confined("hotspot-parallel", Way::FarRun, "25%").unwrap();
+        vec![g1("50%"), g1("25%"), ours("100%"), ours("50%"), ours("25%"), again, far]
     }
 
     #[test]
@@ -134,14 +139,14 @@ mod tests {
             })
             .to_vec();
         let local = |at, run, rows: &[Row]| likeness.local(at, &all, "a", run, rows);
-        for at in [4, 5] {
+        for at in [4, 5, 6] {
             let found = local(at, 1, &rows).unwrap().unwrap();
             assert_eq!(
                 (found.bytes, found.peer.as_str()),
                 (20 << 20, "hotspot-g1 25% kernel-zram")
             );
-            let command = all[at].with_local_bytes(found.bytes);
-            assert!(command.to_string().starts_with("mako 20480k"), "{command}");
+            let started = all[at].with_local_bytes(found.bytes).to_string();
+            assert!(started.contains(" 20480k"), "{started}");
         }
         assert_eq!((local(1, 1, &rows), local(2, 1, &rows)), (Ok(None), Ok(None)));
         assert!(local(3, 1, &rows).unwrap_err().contains("50% kernel-zram has no row"));

@@ -56,8 +56,8 @@ pub struct RunOptions {
     /// share of local memory too, kernel-zram, kernel-fuse or far-run
     #[arg(long, value_delimiter = ',')]
     pub far: Vec<Far>,
-    /// Give ours as much local memory as this peer has of its heap resident, averaged over time, in the same workload,
-    /// share and round, which begins with the peer; it must run under the kernel's swap
+    /// Give ours, and peers under far-run, as much local memory as this peer has of its heap resident, averaged over
+    /// time, in the same workload, share and round, which begins with the peer; it must run under the kernel's swap
     #[arg(long, value_name = "PEER", conflicts_with = "no_peers")]
     pub as_resident_as: Option<String>,
     /// Minimum latency of each transfer from and to remote memory, for all but kernel-zram; 0s: none [default: 5us, as
@@ -104,6 +104,9 @@ pub struct RunOptions {
     /// More options for our VM, such as -Xint (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     pub vm_option: Vec<String>,
+    /// More options for peers, such as -Xmn64m (repeat for several)
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "no_peers")]
+    pub peer_option: Vec<String>,
 }
 
 impl RunOptions {

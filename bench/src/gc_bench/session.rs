@@ -49,6 +49,8 @@ pub struct Session<'a> {
     pub has_probe: bool,
     /// Whether our VM says where the program has page faults.
     pub profiles_faults: bool,
+    /// More options for peers.
+    pub peer_options: Vec<String>,
     /// The folder of the results; the output of failed runs is written to it too.
     pub out: PathBuf,
     libraries: Libraries,
@@ -86,6 +88,7 @@ impl<'a> Session<'a> {
             network: Network::default(),
             has_probe: true,
             profiles_faults: false,
+            peer_options: Vec::new(),
             out,
             libraries: Libraries::find()?,
             machine: Machine::this(),
@@ -151,6 +154,9 @@ impl<'a> Session<'a> {
             command.arg(format!("-Xmx{}", self.heap.as_ref().unwrap_or(&sizing.heap)));
         }
         command.args(&workload.options);
+        if contender.is_peer() {
+            command.args(&self.peer_options);
+        }
         if self.has_probe {
             class_path.push(self.classes.path().join(probe::MAIN));
         }
@@ -177,8 +183,8 @@ impl<'a> Session<'a> {
         Err(Box::new(row))
     }
 
-    /// One run, and where it was unfair others instead of it. Every outcome becomes a row. Ours have `local` memory,
-    /// if it says how much, instead of their share.
+    /// One run, and where it was unfair others instead of it. Every outcome becomes a row. One whose pages our pager
+    /// brings has `local` memory, if it says how much, instead of its share.
     pub fn measure(
         &mut self,
         workload: &Workload,

@@ -53,6 +53,7 @@ pub fn run(given: &RunOptions, manifest: &Path, vm: Option<PathBuf>) -> io::Resu
     session.network = chosen.network();
     session.has_probe = !chosen.no_probe;
     session.profiles_faults = chosen.fault_profile;
+    session.peer_options = chosen.peer_option.clone();
     let mut series = Series {
         jobs: schedule::jobs(
             workloads.len(),
