@@ -236,7 +236,7 @@ dist: build pool-java pool-c ## A tarball with the programs, libjvm.so, document
 # Links and manual pages of the package. The programs look for each other beside themselves, hence the links.
 PROGRAMS := vm memory-server far-run pool-manager
 DEB = target/debian/farheap_$(VERSION)-1_amd64.deb
-deb: build pool-java ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, other programs
+deb: build pool-java pool-c ## A Debian package: the JVM, its JAVA_HOME, memory-server with a systemd unit, other programs
 	@$(call install,dpkg-dev help2man)
 	@command -v cargo-deb >/dev/null || cargo install -q cargo-deb --version 3.8.0 --locked
 	rm -rf target/package && mkdir -p target/package/bin target/package/lib target/package/man
