@@ -61,6 +61,7 @@ impl FarRange {
                 bits.run(page.0 + 1, of_stripe.min(AHEAD_PAGES_MAX))
             }),
             at: Some(start),
+            prefetcher: settings.prefetcher,
             // The program's own protections would be in the way of reading frames that are evicted.
             kernel_notes_writes: false,
             ..PagerOptions::default()

@@ -54,6 +54,11 @@ struct Options {
     #[arg(long, value_name = "shm|tcp", default_value = "shm")]
     transport: Transport,
 
+    /// Which pages come before they are touched: none, sequential (those behind pages that are touched in order), leap
+    /// (those of the trend of the last faults)
+    #[arg(long, value_name = "none|sequential|leap", default_value_t = swap::PrefetcherKind::default())]
+    prefetcher: swap::PrefetcherKind,
+
     /// Latency added to every transfer, such as 5us, to model other networks
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0us")]
     far_latency: Duration,
@@ -153,6 +158,7 @@ impl Options {
             servers: self.memory_servers,
             connect: self.memory_server.iter().map(ServerAddress::to_string).collect(),
             tcp: self.transport == Transport::Tcp,
+            prefetcher: self.prefetcher,
             token_file: token_file.map_err(|error| format!("--token-file: {error}"))?,
             latency: self.far_latency,
             bandwidth: self.far_bandwidth,

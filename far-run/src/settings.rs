@@ -5,6 +5,7 @@
 use base::units::{parse_bytes, parse_percent};
 use std::path::PathBuf;
 use std::time::Duration;
+use swap::PrefetcherKind;
 
 /// Which mappings become far, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Settings {
     pub connect: Vec<String>,
     /// Talk to servers that are started on this machine over TCP, not shared memory.
     pub tcp: bool,
+    /// What foresees pages.
+    pub prefetcher: PrefetcherKind,
     /// The file with the secret that running servers want to see.
     pub token_file: Option<PathBuf>,
     /// Injected delay of every transfer.
@@ -117,6 +120,7 @@ impl Settings {
         line("latency", self.latency.as_nanos().to_string())?;
         line("bandwidth", self.bandwidth.to_string())?;
         line("tcp", u8::from(self.tcp).to_string())?;
+        line("prefetcher", self.prefetcher.to_string())?;
         let paths =
             [("stats", &self.stats), ("program", &self.program), ("token", &self.token_file)];
         for (key, path) in paths {
@@ -148,6 +152,7 @@ impl Settings {
             servers: one("servers")?.parse().ok().filter(|servers| *servers > 0)?,
             connect: all("connect").map(str::to_string).collect(),
             tcp: one("tcp")? == "1",
+            prefetcher: one("prefetcher")?.parse().ok()?,
             token_file: one("token").map(PathBuf::from),
             latency: Duration::from_nanos(one("latency")?.parse().ok()?),
             bandwidth: one("bandwidth")?.parse().ok()?,
@@ -173,6 +178,7 @@ mod tests {
             servers: 2,
             connect: vec!["unix:a".into(), "unix:b".into()],
             tcp: true,
+            prefetcher: PrefetcherKind::Leap,
             token_file: Some("/tmp/a token".into()),
             latency: Duration::from_micros(5),
             bandwidth: 7,

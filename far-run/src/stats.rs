@@ -40,6 +40,7 @@ fn describe(start: usize, bytes: usize, local_bytes: usize, stats: &PagerStats) 
         ("protect_faults", sum(stats.protect_faults)),
         ("waits", sum(stats.waits)),
         ("self_evictions", sum(stats.self_evictions)),
+        ("ahead_pages", stats.ahead_pages),
         ("fetched_bytes", stats.fetched_bytes),
         ("written_bytes", stats.written_bytes),
         ("evicted_pages", stats.evicted_pages),
@@ -69,9 +70,13 @@ mod tests {
 
     #[test]
     fn counters_are_json() {
-        let stats = PagerStats { fetch_faults: [3, 4], ..PagerStats::default() };
+        let stats = PagerStats { fetch_faults: [3, 4], ahead_pages: 9, ..PagerStats::default() };
         let text = describe(4096, 8192, 4096, &stats);
         assert!(text.starts_with("{\"start\": 4096, \"bytes\": 8192,"), "{text}");
-        assert!(text.contains("\"fetch_faults\": 7,") && text.ends_with("}"), "{text}");
+        assert!(
+            text.contains("\"fetch_faults\": 7,") && text.contains("\"ahead_pages\": 9,"),
+            "{text}"
+        );
+        assert!(text.ends_with("}"), "{text}");
     }
 }

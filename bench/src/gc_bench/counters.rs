@@ -230,6 +230,7 @@ pub fn far_run(stats: &Value) -> Option<Far> {
         other_faults: count("fetch_faults"),
         fetched_bytes: count("fetched_bytes"),
         written_bytes: count("written_bytes"),
+        prefetched_pages: count("ahead_pages"),
         ..Far::default()
     })
 }
