@@ -1,5 +1,5 @@
-//! Heaps whose remote part lies in a crash-safe pool: under each collector without agents, several at a time, and after
-//! VMs that were killed.
+//! Heaps whose remote part lies in a crash-safe pool: under each collector, several at a time, and after VMs or agents
+//! that were killed.
 //!
 //! Needs the release programs beside the test runner's folder (`make build`) and a JDK. `KILLS=200` kills as many VMs,
 //! at moments that `SEED` chooses.
@@ -12,6 +12,8 @@ use bench::java::jdk::{self, Jdk};
 use gc::options::CollectorKind;
 use pool::{Heap, Manager, Pool};
 use programs::program;
+use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -120,6 +122,21 @@ impl Bench {
         check(&output.unwrap(), collector, rounds);
     }
 
+    /// The same, and what `--stats` says.
+    fn run_with_stats(
+        &self,
+        pool: &Path,
+        collector: &str,
+        options: &[&str],
+        rounds: u64,
+    ) -> serde_json::Value {
+        let stats = self.classes.path().join("stats.json");
+        let options = [options, &["--stats", stats.to_str().unwrap()]].concat();
+        self.run(pool, collector, &options, rounds);
+        let stats = std::fs::read_to_string(stats).unwrap();
+        serde_json::from_str(&stats).unwrap()
+    }
+
     /// What the VM says that refuses the options, without the lines of every VM that cannot be made.
     fn refused(&self, pool: &Path, collector: &str, options: &[&str]) -> String {
         let output = self.command(pool, collector, options).arg("1").output().unwrap();
@@ -163,7 +180,7 @@ fn usage(path: &Path) -> Usage {
 }
 
 #[test]
-fn every_collector_without_agents_works_in_a_pool() {
+fn every_collector_works_in_a_pool() {
     let bench = Bench::new("collectors");
     // A file on a disk, and one in shared memory.
     let pools = [bench.classes.path().join("pool"), bench.pool()];
@@ -173,23 +190,12 @@ fn every_collector_without_agents_works_in_a_pool() {
         match kind {
             // All that is ever allocated stays.
             CollectorKind::Epsilon => options.push("-Xmx192m"),
-            CollectorKind::Mako => {
-                let why = bench.refused(pool, name, &[]);
-                assert!(why.contains("the collector mako has agents"), "{why}");
-                continue;
-            }
-            CollectorKind::Semeru => {
-                let why = bench.refused(pool, name, &[]);
-                assert!(why.contains("the collector semeru has agents"), "{why}");
-                options.push("-XX:-SemeruOffloadTracing");
-            }
+            // Those with agents are below.
+            CollectorKind::Mako => continue,
+            CollectorKind::Semeru => options.push("-XX:-SemeruOffloadTracing"),
             _ => {}
         }
-        let stats = bench.classes.path().join("stats.json");
-        options.extend(["--stats", stats.to_str().unwrap()]);
-        bench.run(pool, name, &options, 20);
-        let stats = std::fs::read_to_string(stats).unwrap();
-        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        let stats = bench.run_with_stats(pool, name, &options, 20);
         let pager = &stats["heap"]["pager"];
         let [written, fetched] =
             ["written_bytes", "fetched_bytes"].map(|bytes| pager[bytes].as_u64().unwrap());
@@ -201,13 +207,142 @@ fn every_collector_without_agents_works_in_a_pool() {
     }
 }
 
+/// Agents are processes that map the pool; what each has for itself does not lie in it.
+#[test]
+fn agents_trace_and_evacuate_in_a_pool() {
+    let bench = Bench::new("agents");
+    let pools = [bench.classes.path().join("pool"), bench.pool()];
+    for (n, (collector, servers)) in
+        [("mako", "1"), ("mako", "2"), ("mako", "3"), ("semeru", "1"), ("semeru", "2")]
+            .into_iter()
+            .enumerate()
+    {
+        let pool = &pools[n % 2];
+        let who = format!("{collector} with {servers} agents");
+        let mut options = vec!["-XX:MemoryPoolSize=64m", "--memory-servers", servers];
+        if collector == "mako" {
+            options.push("-XX:-MakoGenerational");
+        }
+        let stats = bench.run_with_stats(pool, collector, &options, 40);
+        let count = |name: &str| stats["heap"]["counters"][name].as_u64().unwrap_or(0);
+        match collector {
+            "mako" => {
+                let [groups, parts] = ["evacuated_groups", "evacuated_parts"].map(count);
+                assert!(groups > 0 && parts > 0, "{who}: {groups}, {parts}");
+                assert_eq!(count("cycles_without_agents"), 0, "{who}");
+            }
+            _ => assert!(count("tracing_us") > 0 && count("tracing_regions") > 0, "{who}"),
+        }
+        let tables = &stats["heap"]["server_metadata"]["mark_bits"];
+        assert!(tables.as_u64().unwrap() > 0, "{who}: {stats}");
+        let memory = &stats["heap"]["memory"];
+        let bytes = |name: &str| memory[name].as_u64().unwrap();
+        // Tables of agents are of these processes, and the heap is in the pool.
+        assert!(bytes("child_server_bytes") > 1 << 12, "{who}: {memory}");
+        assert!(bytes("child_server_bytes") < bytes("other_server_bytes"), "{who}: {memory}");
+        assert!(bytes("other_server_bytes") > 1 << 20, "{who}: {memory}");
+        assert!(bytes("other_server_bytes") <= 40 << 20, "{who}: {memory}");
+        assert_eq!(usage(pool).huge, 0, "{who}");
+        assert!(agents_of(pool).is_empty(), "{who}");
+    }
+    // With an injected network, and its accidents.
+    for collector in ["mako", "semeru"] {
+        let options = ["--far-latency", "20us", "-XX:FarBandwidth=400m", "-XX:FarDisturbance=7"];
+        bench.run(&bench.pool(), collector, &options, 6);
+        assert_eq!(usage(&bench.pool()).huge, 0, "{collector}");
+    }
+}
+
+/// The processes that have mapped this pool and are memory servers.
+fn agents_of(pool: &Path) -> Vec<u32> {
+    let pool = std::fs::canonicalize(pool).unwrap();
+    let has_mapped = |id: &u32| {
+        let read = |what: &str| std::fs::read_to_string(format!("/proc/{id}/{what}"));
+        read("comm").is_ok_and(|name| name.trim() == "memory-server")
+            && read("maps").is_ok_and(|maps| maps.contains(&*pool.to_string_lossy()))
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(has_mapped).collect()
+}
+
+#[test]
+fn a_vm_whose_agent_is_killed_ends_with_a_line_and_its_memory_is_had_again() {
+    let bench = Bench::new("agent");
+    let pool = bench.pool();
+    let mut seed = number("SEED").unwrap_or(1);
+    for (n, collector) in ["mako", "semeru", "mako", "semeru"].into_iter().enumerate() {
+        let mut command = bench.command(&pool, collector, &["-XX:MemoryPoolSize=32m"]);
+        command.arg("100000").stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut vm = Victim(command.spawn().unwrap());
+        let end = Instant::now() + LIMIT;
+        let agents = loop {
+            assert!(Instant::now() < end, "{collector}: there are never two agents");
+            match pool.exists().then(|| agents_of(&pool)) {
+                Some(agents) if agents.len() == 2 => break agents,
+                _ => thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        thread::sleep(Duration::from_micros(next(&mut seed) % 300_000));
+        let status = Command::new("kill").args(["-9", &agents[n / 2].to_string()]).status();
+        assert!(status.unwrap().success());
+        let status = vm.0.wait().unwrap();
+        let mut said = String::new();
+        vm.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(status.code(), Some(1), "{collector}: {said}");
+        assert!(said.contains("is lost") && said.lines().count() == 1, "{collector}: {said}");
+        // There is room for one.
+        bench.run(&pool, collector, &[], 3);
+        assert_eq!(usage(&pool).huge, 0, "{collector}, SEED={seed}");
+    }
+}
+
+/// One that this user may mount, in a namespace of mounts; the VMs see it, and nobody else.
+#[test]
+fn a_full_file_system_ends_the_vm_with_a_line() {
+    let bench = Bench::new("full");
+    let folder = bench.memory.0.join("small");
+    std::fs::create_dir(&folder).unwrap();
+    let in_small = |command: &Command| {
+        let quoted = |text: &OsStr| format!("'{}'", text.to_str().unwrap());
+        let words: Vec<String> =
+            std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
+        let mount = format!("mount -t tmpfs -o size=5m none '{}'", folder.display());
+        let mut shell = Command::new("unshare");
+        // Not in a namespace of processes: the pool would be of that one.
+        shell.args(["-Urm", "sh", "-c"]);
+        shell.arg(format!("{mount} || exit 77; exec {}", words.join(" ")));
+        command.get_envs().for_each(|(name, value)| match value {
+            Some(value) => _ = shell.env(name, value),
+            None => _ = shell.env_remove(name),
+        });
+        shell.output()
+    };
+    for collector in ["g1", "mako", "semeru"] {
+        let options = ["-Xmx96m", "--local-memory", "2m"];
+        let mut command = bench.command(&folder.join("pool"), collector, &options);
+        let output = match in_small(command.arg("300")) {
+            Ok(output) if output.status.code() != Some(77) => output,
+            _ => {
+                eprintln!("skipped: this user may not mount a file system");
+                return;
+            }
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{collector}: {said}");
+        let is_full = said.contains("memory of the pool: No space left on device")
+            || said.contains("memory of the pool cannot be had: its file system is full");
+        assert!(is_full && !said.contains("panicked"), "{collector}: {said}");
+    }
+}
+
 /// By `System.exit` or its return, beside a thread that still uses the heap.
 #[test]
 fn a_vm_frees_its_memory_however_its_program_ends() {
     let bench = Bench::new("ends");
     let pool = bench.pool();
     for (end, injected) in [("return", "0us"), ("0", "20us"), ("3", "0us"), ("return", "20us")] {
-        for collector in ["g1", "shenandoah"] {
+        for collector in ["g1", "shenandoah", "mako", "semeru"] {
             let options = ["--far-latency", injected];
             let mut command = bench.command(&pool, collector, &options);
             let output = command.args(["6", end]).output().unwrap();
@@ -247,6 +382,16 @@ fn used_by(path: &Path) -> u64 {
     heap.map_or(0, |heap| heap.huge_use().used)
 }
 
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// The next of a row of numbers. Linear congruence: they need not be good.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    *seed >> 33
+}
+
 /// A VM that is killed when dropped.
 struct Victim(Child);
 
@@ -261,14 +406,14 @@ impl Drop for Victim {
 fn nothing_is_lost_when_vms_are_killed() {
     let bench = Bench::new("kills");
     let pool = bench.pool();
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let kills = number("KILLS").unwrap_or(10);
+    let kills = number("KILLS").unwrap_or(20);
     let mut seed = number("SEED").unwrap_or(1);
+    eprintln!("KILLS={kills} SEED={seed}");
     // The pool as it is between two programs.
     bench.run(&pool, "g1", &["-XX:MemoryPoolSize=64m"], 4);
     let mut first = None;
     for kill in 0..kills {
-        let collector = ["g1", "serial", "shenandoah"][kill as usize % 3];
+        let collector = ["mako", "g1", "semeru", "serial", "shenandoah"][kill as usize % 5];
         let mut command = bench.command(&pool, collector, &[]);
         command.arg("100000").stdout(Stdio::null()).stderr(Stdio::null());
         let victim = Victim(command.spawn().unwrap());
@@ -277,18 +422,24 @@ fn nothing_is_lost_when_vms_are_killed() {
             assert!(Instant::now() < end, "it never has memory");
             thread::sleep(Duration::from_millis(1));
         }
-        // Linear congruence: the numbers need not be good.
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        thread::sleep(Duration::from_micros((seed >> 33) % 400_000));
+        thread::sleep(Duration::from_micros(next(&mut seed) % 400_000));
         drop(victim);
         assert!(used_by(&pool) > 0, "its memory cannot be free yet");
         if kill % 2 == 0 {
             let opened = Pool::open(&pool).unwrap();
-            let recovered = Manager::new(&opened).unwrap().pass().unwrap();
-            assert_eq!(recovered.clients, 1);
+            let manager = Manager::new(&opened).unwrap();
+            // At once, or when the last agent is gone.
+            let end = Instant::now() + LIMIT;
+            let recovered = loop {
+                match manager.pass().unwrap().clients {
+                    0 if Instant::now() < end => thread::sleep(Duration::from_millis(1)),
+                    clients => break clients,
+                }
+            };
+            assert_eq!((recovered, agents_of(&pool)), (1, vec![]), "{collector}");
         } else {
             // The next VM.
-            bench.run(&pool, "g1", &[], 2);
+            bench.run(&pool, ["g1", "mako"][kill as usize / 2 % 2], &[], 2);
         }
         let now = usage(&pool);
         assert_eq!(now.huge, 0, "after {} kills", kill + 1);
@@ -307,13 +458,26 @@ fn pools_that_cannot_be_used_are_refused_with_one_line() {
         let why = bench.refused(&pool, "g1", options);
         assert!(why.contains(wanted), "{options:?}: {why}");
     };
-    refused(&["--memory-servers", "2"], "exclude each other");
+    refused(&["--memory-servers", "2"], "exclude each other: g1 has no agents");
+    refused(&["-XX:MemoryServerProgram=/bin/true"], "-XX:MemoryServerProgram requires");
     refused(&["--memory-server", "unix:none"], "--memory-server");
     refused(&["--replicas", "2"], "--replicas requires memory servers");
     refused(&["--transport", "tcp"], "--transport requires memory servers");
     refused(&["--page-checksums"], "--page-checksums requires memory servers");
     refused(&["--local-memory", "100%"], "requires a limit of local memory");
     refused(&["-XX:MemoryPoolSize=1"], "MemoryPoolSize");
+    for collector in ["mako", "semeru"] {
+        for (options, wanted) in [
+            (&["--memory-server", "unix:none"][..], "--memory-server"),
+            (&["--replicas", "2"], "--replicas requires memory servers"),
+            (&["--transport", "tcp"], "--transport requires memory servers"),
+            (&["--page-checksums"], "--page-checksums requires memory servers"),
+            (&["--memory-servers", "0"], "MemoryServers"),
+        ] {
+            let why = bench.refused(&pool, collector, options);
+            assert!(why.contains(wanted), "{collector} {options:?}: {why}");
+        }
+    }
     assert!(!pool.exists());
     bench.run(&pool, "g1", &["-XX:MemoryPoolSize=32m"], 2);
     // Too small for this heap, full, and made for another size.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::RdmaError;
 
@@ -62,6 +63,24 @@ impl ServerProcess {
         self.pid
     }
 
+    /// Kills it, and waits until no thread of it can run any more, for `patience` at most.
+    pub fn end(&self, patience: Duration) {
+        self.kill();
+        let mut poll =
+            libc::pollfd { fd: self.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: it is one valid entry. A signal ends the wait early, and then the caller sees what it waits for or
+        // not.
+        unsafe { libc::poll(&mut poll, 1, patience.as_millis() as i32) };
+    }
+
+    fn kill(&self) {
+        let none = std::ptr::null::<libc::siginfo_t>();
+        let fd = self.pidfd.as_raw_fd();
+        // SAFETY: no memory is involved. The process has nothing to tidy up; it may be dead
+        // already.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, none, 0) };
+    }
+
     /// Has it ended?
     pub fn is_finished(&self) -> bool {
         self.guardian.as_ref().is_none_or(JoinHandle::is_finished)
@@ -70,11 +89,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        let none = std::ptr::null::<libc::siginfo_t>();
-        let fd = self.pidfd.as_raw_fd();
-        // SAFETY: no memory is involved. The process has nothing to tidy up; it may be dead
-        // already.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, none, 0) };
+        self.kill();
         if let Some(guardian) = self.guardian.take() {
             // It does nothing that could panic.
             let _ = guardian.join();

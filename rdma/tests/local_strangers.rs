@@ -131,6 +131,10 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
     let told = |n: u16| (message(2, &[&n.to_le_bytes(), &[0]]), vec![rings(), rings()]);
     let good = || (hello(0, 1, 1 << 20), vec![rings()]);
     let start = || (message(START, &[]), Vec::new());
+    let piece = |offset: u64, place: u64, bytes: u64| {
+        message(18, &[&[offset, place, bytes].map(u64::to_le_bytes).concat()])
+    };
+    let file = || memory(1 << 20, true);
     let peer = |peer: u16, side: u8| message(2, &[&peer.to_le_bytes(), &[side]]);
     vec![
         vec![(b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![])],
@@ -161,6 +165,18 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
         vec![(hello(0, 2, 1 << 20), vec![rings()]), (peer(1, 0), vec![rings()]), start()],
         // More than the server offers.
         vec![(hello(0, 1, 1 << 41), vec![rings()]), start()],
+        // Pieces of a pool: before the rest, without its file, with a gap, of nothing, behind the end, not in the file.
+        vec![(piece(0, 0, 4096), vec![file()]), good(), start()],
+        vec![good(), (piece(0, 0, 4096), vec![]), start()],
+        vec![good(), (piece(4096, 0, 4096), vec![file()]), start()],
+        vec![good(), (piece(0, 0, 4096), vec![file()]), (piece(8192, 0, 4096), vec![]), start()],
+        vec![good(), (piece(0, 0, 0), vec![file()]), start()],
+        vec![good(), (piece(0, 8, 4096), vec![file()]), start()],
+        vec![good(), (piece(0, 0, (1 << 20) + 4096), vec![file()]), start()],
+        vec![good(), (piece(0, 0, u64::MAX - 4095), vec![file()]), start()],
+        vec![good(), (piece(0, 1 << 20, 4096), vec![file()]), start()],
+        vec![good(), (piece(0, u64::MAX - 4095, 4096), vec![file()]), start()],
+        vec![good(), (piece(0, 0, 4096), vec![File::open("/dev/null").unwrap().into()]), start()],
         // For a listener's own processes only.
         vec![(message(12, &[b"a token of my own"]), vec![])],
         vec![(message(13, &[&[0; 32]]), vec![])],

@@ -6,16 +6,19 @@
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pool::{Manager, Pool};
 use rdma::server::{self, Session};
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, Read, Service, Token, Transport, Write};
+use rdma::{
+    PeerId, PoolOptions, PoolSegment, RdmaError, Read, Segment, Service, Token, Transport, Write,
+};
 
 fn main() {
     let args: Vec<String> = env::args().collect();
@@ -25,6 +28,8 @@ fn main() {
             server::serve(fd, Some(1 << 40), |session| Arc::new(Adder(session))).unwrap();
         }
         Some("--vm") => be_a_vm(args[2].parse().unwrap()),
+        Some("--vm-without-room") => be_a_vm_without_room(Path::new(&args[2])),
+        Some("--vm-in-pool") => be_a_vm_in_a_pool(Path::new(&args[2])),
         Some("--listen") => {
             let token =
                 args.get(3).map_or(Token::none(), |file| Token::read(file.as_ref()).unwrap());
@@ -48,6 +53,11 @@ fn main() {
                 a_dropped_fleet_leaves_no_process(transport);
                 a_missing_program_and_too_large_a_heap_are_errors(transport);
                 injected_latency_is_added(transport);
+            }
+            if only.is_none() {
+                agents_beside_a_pool_share_its_memory();
+                nobody_gets_the_memory_of_an_agent_that_outlives_its_vm();
+                an_agent_in_a_full_file_system_says_so();
             }
             running_servers_serve_several_vms_in_turn(only == Some(Transport::Verbs));
             println!("processes: ok");
@@ -310,6 +320,176 @@ fn a_missing_program_and_too_large_a_heap_are_errors(transport: Transport) {
     assert!(error.to_string().contains("share of the remote memory"), "{error}");
 }
 
+/// In shared memory; removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = PathBuf::from(format!("/dev/shm/farheap-processes-{name}-{}", process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// More than a piece, so that the word that agents look at is in the last one.
+const POOLED_BYTES: u64 = (1 << 30) + 4096;
+
+fn pool_in(folder: &Path) -> Result<Arc<PoolSegment>, RdmaError> {
+    let path = folder.join("pool");
+    let options = PoolOptions { path, pool_bytes: None, far_bytes: POOLED_BYTES, is_shared: true };
+    PoolSegment::open(&options).map(Arc::new)
+}
+
+fn agents_beside_a_pool_share_its_memory() {
+    let folder = Folder::new("share");
+    let pool = pool_in(&folder.0).unwrap();
+    let (lost, losses) = channel();
+    let of_pool = |pool| FleetOptions { pool: Some(pool), ..options(Transport::Shm, 2) };
+    let fleet = fleet_with(of_pool(pool.clone()), lost.clone());
+    let word = |segment: &dyn Segment, at: u64| {
+        let mut word = [0];
+        segment.read(at, &mut word).unwrap();
+        word[0]
+    };
+    // What the VM writes for one agent, all see.
+    fleet.segment(0).write(1 << 30, &[5]).unwrap();
+    let sum = fleet.channel(1).call(b"sum", Duration::from_secs(10)).unwrap();
+    assert_eq!(sum, 10_u64.to_le_bytes());
+    let seen = [0, 1].map(|server| word(&*fleet.segment(server), 4096));
+    assert_eq!((seen, word(&*pool, 4096)), ([10; 2], 10));
+    // Behind the pool each has its own.
+    fleet.segment(0).write(2 << 30, &[7]).unwrap();
+    assert_eq!([0, 1].map(|server| word(&*fleet.segment(server), 2 << 30)), [7, 0]);
+    let held: Vec<_> = (0..2).map(|server| fleet.held_bytes(server).unwrap()).collect();
+    // A hole that was read takes a page.
+    assert!((1..1 << 20).contains(&held[0]) && held[1] <= 4096, "{held:?}");
+    // One that is killed takes no page with it.
+    kill(fleet.pid(1).unwrap());
+    assert_eq!(losses.recv_timeout(Duration::from_secs(1)), Ok(PeerId::Server(1)));
+    assert_eq!(word(&*fleet.segment(1), 1 << 30), 5);
+    let pids = [0, 1].map(|server| fleet.pid(server).unwrap());
+    let is_free = pool.close(Duration::from_secs(5), || fleet.end());
+    assert!(is_free && !pids.iter().any(|pid| is_running(*pid)));
+    assert!(losses.try_recv().is_err(), "no loss is reported for an orderly end");
+    drop((fleet, pool));
+    // Dropped, it is free, too: twice the memory is not there.
+    for _ in 0..3 {
+        let fleet = fleet_with(of_pool(pool_in(&folder.0).unwrap()), lost.clone());
+        assert_eq!(word(&*fleet.segment(0), 1 << 30), 0, "it is zero");
+        fleet.channel(0).call(b"sum", Duration::from_secs(10)).unwrap();
+    }
+    assert!(losses.try_recv().is_err());
+}
+
+/// The agents of this VM are no children of it: of shells, which the kernel kills in their place.
+fn be_a_vm_in_a_pool(folder: &Path) {
+    let (lost, _losses) = channel();
+    let pool = pool_in(folder).unwrap();
+    let program = Some(folder.join("agent"));
+    let options = FleetOptions { pool: Some(pool), program, ..options(Transport::Shm, 2) };
+    let fleet = fleet_with(options, lost);
+    fleet.segment(0).write(1 << 30, &[5]).unwrap();
+    fleet.channel(0).call(b"sum", Duration::from_secs(10)).unwrap();
+    println!("ready");
+    thread::sleep(Duration::from_secs(60));
+}
+
+/// Processes that are killed when dropped.
+struct Orphans(Vec<u32>);
+
+impl Orphans {
+    /// Whether there are any.
+    fn signal(&self, signal: &str) -> bool {
+        let pids = self.0.iter().map(u32::to_string);
+        let mut kill = Command::new("kill");
+        kill.arg(signal).args(pids).stderr(Stdio::null()).status().unwrap().success()
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        self.signal("-9");
+    }
+}
+
+fn nobody_gets_the_memory_of_an_agent_that_outlives_its_vm() {
+    let folder = Folder::new("outlive");
+    let (script, pids) = (folder.0.join("agent"), folder.0.join("pids"));
+    let this = env::current_exe().unwrap();
+    let [this, list] = [&this, &pids].map(|path| path.display());
+    // In a session of its own: the kernel continues stopped processes of a group that is left alone.
+    let text = format!("#!/bin/sh\nsetsid \"{this}\" \"$@\" &\necho $! >> \"{list}\"\nwait\n");
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let mut vm = Command::new(env::current_exe().unwrap())
+        .arg("--vm-in-pool")
+        .arg(&folder.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(vm.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let pids = std::fs::read_to_string(pids).unwrap();
+    let orphans = Orphans(pids.lines().map(|pid| pid.parse().unwrap()).collect());
+    assert_eq!(orphans.0.len(), 2);
+    // Stopped, they do not see that the VM is gone.
+    assert!(orphans.signal("-STOP"));
+    vm.kill().unwrap();
+    vm.wait().unwrap();
+    let pool = Pool::open(&folder.0.join("pool")).unwrap();
+    let recovered = || Manager::new(&pool).unwrap().pass().unwrap().clients;
+    assert_eq!((recovered(), pool.outlived().unwrap()), (0, 1));
+    let refused = pool_in(&folder.0).expect_err("there is no memory").to_string();
+    assert!(refused.contains("no room for"), "{refused}");
+    assert!(orphans.0.iter().all(|pid| is_running(*pid)));
+    // When they go on, they see it, and end.
+    assert!(orphans.signal("-CONT"));
+    let next = pool_in(&folder.0).unwrap();
+    assert!(!orphans.0.iter().any(|pid| is_running(*pid)));
+    let mut word = [1];
+    next.read(1 << 30, &mut word).unwrap();
+    assert_eq!((word, pool.outlived().unwrap()), ([0], 0));
+}
+
+/// Mounted in a namespace of its own.
+fn an_agent_in_a_full_file_system_says_so() {
+    let folder = Folder::new("full");
+    let (this, place) = (env::current_exe().unwrap(), folder.0.display());
+    let mount = format!("mount -t tmpfs -o size=3m none '{place}' || exit 77");
+    let text = format!("{mount}; exec '{}' --vm-without-room '{place}'", this.display());
+    let output = Command::new("unshare").args(["-Urm", "sh", "-c", &text]).output();
+    let output = match output {
+        Ok(output) if output.status.code() != Some(77) => output,
+        _ => return println!("skipped: this user may not mount a file system"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    // The agent's last line.
+    assert!(said.contains("memory of the pool cannot be had: its file system is full"), "{said}");
+}
+
+fn be_a_vm_without_room(folder: &Path) {
+    let (lost, losses) = channel();
+    let pool = Some(pool_in(folder).unwrap());
+    let fleet = fleet_with(FleetOptions { pool, ..options(Transport::Shm, 1) }, lost);
+    let call = |request: &[u8]| fleet.channel(0).call(request, Duration::from_secs(10));
+    let said = String::from_utf8(call(b"fill").unwrap()).unwrap();
+    assert!(said.contains("memory of the pool: No space left on device"), "{said}");
+    // So may the VM's own page.
+    let written = fleet.segment(0).write(512 << 20, &[1]);
+    assert!(matches!(written, Err(RdmaError::Os { what: "memory of the pool", .. })));
+    call(b"ping").expect("nothing was touched");
+    assert!(matches!(call(b"touch"), Err(RdmaError::PeerLost(_))));
+    assert_eq!(losses.recv_timeout(Duration::from_secs(1)), Ok(PeerId::Server(0)));
+}
+
 fn be_a_vm(transport: Transport) {
     let (lost, _losses) = channel();
     let fleet = fleet(transport, 2, lost);
@@ -328,11 +508,32 @@ fn name_of(transport: Transport) -> &'static str {
     }
 }
 
-/// An agent: knows "ping", "word" and "sum".
+/// An agent: knows "ping", "word" and "sum", and, in a small pool, "fill" and "touch".
 struct Adder(Arc<Session>);
+
+impl Adder {
+    /// Reserves the far space, and says why it cannot.
+    fn fill(&self) -> Vec<u8> {
+        let segment = self.0.segment();
+        let reserve = |part: u64| segment.reserve(part << 18, 1 << 18);
+        let error = (0..POOLED_BYTES >> 18).find_map(|part| reserve(part).err());
+        error.expect("the pool is larger than its file system").to_string().into_bytes()
+    }
+
+    /// Reads holes, which need no memory in a file on a disk.
+    fn touch(&self) -> Vec<u8> {
+        let words = (0..POOLED_BYTES).step_by(4096).map(|at| self.0.segment().load(at));
+        words.sum::<u64>().to_le_bytes().to_vec()
+    }
+}
 
 impl Service for Adder {
     fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
+        match request {
+            b"fill" => return self.fill(),
+            b"touch" => return self.touch(),
+            _ => {}
+        }
         let mut word = self.0.segment().load(1 << 30);
         if request == b"sum" {
             for server in 0..self.0.servers() {

@@ -227,7 +227,7 @@ fn move_all(
     let first = o.me * o.geometry.regions_per_server();
     let mut is_from = vec![false; o.geometry.regions_per_server()];
     job.from.iter().for_each(|region| is_from[region.index() - first] = true);
-    let mut top = job.start;
+    let (mut top, mut reserved) = (job.start, job.start);
     let mut batch = [(EntryIndex::NULL, 0); BATCH];
     for entries in entries.chunks(BATCH) {
         let mut count = 0;
@@ -249,7 +249,14 @@ fn move_all(
                 return Err(format!("the object of {entry:?} at {offset:#x} names entry {header}"));
             }
             let to = top;
-            top += copy_object(o, *offset, to, job.end)?;
+            let bytes = object_bytes(o, *offset, to, job.end)?;
+            top += bytes;
+            if top > reserved {
+                let end = top.next_multiple_of(RESERVED_BYTES).min(job.end);
+                o.memory.reserve(reserved, end - reserved)?;
+                reserved = end;
+            }
+            o.memory.copy(*offset, to, bytes);
             strings.meet(o, *entry, to);
             let place = |offset: usize| o.geometry.place(offset);
             then(Move { entry: *entry, from: place(*offset), to: place(to) })?;
@@ -261,6 +268,8 @@ fn move_all(
 
 /// Objects that are looked up together.
 const BATCH: usize = 16;
+/// Memory of a pool that is reserved at once, up to a multiple of this.
+const RESERVED_BYTES: usize = 256 << 10;
 
 /// Entries of the marked objects of the from-regions, and perhaps of others, in the order in which the objects are to
 /// lie.
@@ -320,8 +329,8 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> 
     Ok(entries)
 }
 
-/// Copies an object to `to`, where there is room up to `limit`. Returns its size.
-fn copy_object(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usize, String> {
+/// The size of an object that is to be copied to `to`, where there is room up to `limit`.
+fn object_bytes(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usize, String> {
     let bytes = o.bytes(from, o.layout(from)?)?;
     let region_bytes = o.geometry.region_bytes();
     if from % region_bytes + bytes > region_bytes {
@@ -330,7 +339,6 @@ fn copy_object(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usiz
     if bytes > limit - to {
         return Err(format!("no room for {bytes} bytes at {to:#x} before {limit:#x}"));
     }
-    o.memory.copy(from, to, bytes);
     Ok(bytes)
 }
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use swap::{PAGE_BYTES, Reservation, SwapError};
 
-/// A memory server's own memory; or, for an agent in the VM's process, the heap as the program sees it, and ordinary
-/// memory for the tables behind it. Offsets are those of the far space.
+/// A memory server's memory, of which a part may lie in a pool; or, for an agent in the VM's process, the heap as the
+/// program sees it, and ordinary memory for the tables behind it. Offsets are those of the far space.
 #[derive(Clone)]
 pub struct AgentMemory {
     owner: Owner,
@@ -141,6 +141,17 @@ impl AgentMemory {
         let (from, to) = (self.words(from, bytes / 8), self.words(to, bytes / 8));
         for (from, to) in from.iter().zip(to) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Has the file system keep memory for a range that is about to be written, if it lies in a pool. At once if it
+    /// does not; else it blocks on the file system. An error says why there is no memory.
+    pub fn reserve(&self, offset: usize, bytes: usize) -> Result<(), String> {
+        match &self.owner {
+            Owner::Segment(segment) => {
+                segment.reserve(offset as u64, bytes as u64).map_err(|error| error.to_string())
+            }
+            Owner::Heap { .. } => Ok(()),
         }
     }
 

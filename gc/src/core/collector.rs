@@ -21,8 +21,13 @@ use swap::{Chase, PAGE_BYTES, Page};
 
 /// The requirements of a collector on the heap that is about to be made.
 pub trait CollectorPlan {
-    /// Bytes of paged memory that the collector wants behind the object space.
+    /// Bytes of far memory that the collector wants behind the object space.
     fn side_bytes(&self) -> usize {
+        0
+    }
+
+    /// Bytes at the end of that which are not paged: tables of agents, of which each memory server has its own.
+    fn tables_bytes(&self) -> usize {
         0
     }
 
@@ -71,6 +76,7 @@ pub trait CollectorPlan {
     fn needs(&self, options: &HeapOptions, geometry: &Geometry) -> SpaceNeeds {
         SpaceNeeds {
             side_bytes: self.side_bytes(),
+            tables_bytes: self.tables_bytes(),
             below: self.below(),
             service: self.service(),
             owner: self.owner(geometry, options.stores()),

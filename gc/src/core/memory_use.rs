@@ -11,7 +11,8 @@ pub struct MemoryUse {
     /// Pages of servers, or of a memory pool, that are mapped in this process. The system counts them as resident here,
     /// too; a container counts them once, where the server runs.
     pub mapped_server_bytes: u64,
-    /// Held for this VM by the servers that it has started: its child processes, in its own container.
+    /// Held for this VM by the servers that it has started: its child processes, in its own container. Without what
+    /// lies in a memory pool.
     pub child_server_bytes: u64,
     /// Held for this VM by servers on this machine that were running before, or in a memory pool.
     pub other_server_bytes: u64,
@@ -42,9 +43,10 @@ impl MemoryUse {
     pub fn with_pool(mut self, pool: &rdma::PoolSegment) -> MemoryUse {
         let maps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
         let path = fs::canonicalize(pool.path()).unwrap_or_else(|_| pool.path().into());
-        self.mapped_server_bytes = mapped_bytes(&maps, &path.to_string_lossy());
-        self.vm_bytes = self.vm_bytes.saturating_sub(self.mapped_server_bytes);
-        self.other_server_bytes = pool.held_bytes();
+        let mapped = mapped_bytes(&maps, &path.to_string_lossy());
+        self.mapped_server_bytes += mapped;
+        self.vm_bytes = self.vm_bytes.saturating_sub(mapped);
+        self.other_server_bytes += pool.held_bytes();
         self
     }
 }

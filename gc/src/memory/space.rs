@@ -9,7 +9,7 @@
 //! Region tables, mark bitmaps and the like are ordinary memory and never paged.
 
 use crate::memory::error::HeapError;
-use crate::memory::far::FarMemory;
+use crate::memory::far::{FarBytes, FarMemory};
 use crate::object::codec::NARROW_LIMIT;
 use crate::object::geometry::Geometry;
 use crate::object::log::{GcLog, LogLevel};
@@ -36,8 +36,10 @@ pub struct HeapSpace {
 
 /// The needs of a collector on the space.
 pub struct SpaceNeeds {
-    /// Bytes of paged memory behind the object space.
+    /// Bytes of far memory behind the object space.
     pub side_bytes: usize,
+    /// Bytes at the end of that which are not paged, and of which each memory server has its own.
+    pub tables_bytes: usize,
     /// Where the space should end if it can.
     pub below: Option<usize>,
     /// The handler of the messages of agents on memory servers.
@@ -90,7 +92,12 @@ impl HeapSpace {
                 "farheap: UseTransparentHugePages has no effect on memory that may be remote"
             ));
         }
-        let memory = FarMemory::start(options, bytes, service)?;
+        let far_bytes = FarBytes {
+            all: bytes,
+            // A page that has a part of both counts as a table.
+            shared: (bytes - needs.tables_bytes) / PAGE_BYTES * PAGE_BYTES,
+        };
+        let memory = FarMemory::start(options, far_bytes, service)?;
         let most_bytes = budget.unwrap_or(bytes);
         let membership = shared.map(|pool| Membership::join(pool, most_bytes.min(bytes)));
         let membership = membership.transpose().map_err(HeapError::Pager)?;

@@ -291,9 +291,10 @@ options! {
         pub token_file: Option<PathBuf> as File = None, "TokenFile", Product;
         /// The program to start as memory server. By default memory-server in the folder of the executable or library.
         pub memory_server_program: Option<PathBuf> as File = None, "MemoryServerProgram", Debug;
-        /// Keep the remote part of the heap in this file or DAX device, a crash-safe pool, and start no memory servers.
+        /// Keep the remote part of the heap in this file or DAX device, a crash-safe pool, and not in memory servers.
         /// The file is made if it does not exist. Several VMs may use one pool at a time. The memory of a VM that was
-        /// killed is freed by the next one, or by pool-manager. Not for collectors with agents.
+        /// killed is freed by the next one, or by pool-manager. If the collector has agents, MemoryServers processes
+        /// are started for them, which map the pool.
         pub memory_pool: Option<PathBuf> as File = None, "MemoryPool", Product;
         /// Sum of the heaps that a new MemoryPool has room for. If the pool exists it must have been made with the same
         /// value. auto: this heap, or what the pool that exists has.
@@ -449,9 +450,21 @@ impl HeapOptions {
         HeapOptions { collector, max_bytes, ..HeapOptions::default() }
     }
 
-    /// How many memories the pages are spread over: servers, or one pool.
+    /// How many memories the pages are spread over: servers, or one pool unless agents share the work on it.
     pub(crate) fn stores(&self) -> usize {
-        if self.memory_pool.is_some() { 1 } else { self.memory_servers.into() }
+        match self.memory_pool.is_some() && !self.has_agents() {
+            true => 1,
+            false => self.memory_servers.into(),
+        }
+    }
+
+    /// Whether the collector has agents, which work beside the remote memory.
+    pub fn has_agents(&self) -> bool {
+        match self.collector {
+            CollectorKind::Mako => true,
+            CollectorKind::Semeru => self.semeru.offload_tracing,
+            _ => false,
+        }
     }
 
     /// Whether a heap of this size can have slots of four bytes, wherever it lies.

@@ -20,6 +20,7 @@
 //!    the identity, so anybody may revoke the claim, of a living one too: that one notices, and claims again.
 //! 3. **Death.** The holder is dead if no process of its number was born when it was (`Processes`). A client that is
 //!    stopped, or hangs, is alive. To recover it nevertheless, fence it first ([`ClientTable::process_of`] names it).
+//!    Nor is it recovered while other processes have memory of it ([`Client::share`](crate::Client::share)).
 //! 4. **Take-over.** A recoverer is a client too. It writes its identity into the lease of the dead. If it dies, its
 //!    own lease says so, and another one takes over both.
 //!
@@ -316,7 +317,8 @@ impl<'a> ClientTable<'a> {
         processes: &impl Processes,
     ) -> Result<bool, PoolError> {
         match self.holder(id, held)? {
-            Some(holder) => Ok(!processes.is_alive(holder)?),
+            // In this order: the dead gives its memory to nobody.
+            Some(holder) => Ok(!processes.is_alive(holder)? && !processes.is_outlived(id)?),
             None => Ok(false),
         }
     }

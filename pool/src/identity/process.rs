@@ -24,6 +24,11 @@ pub(crate) trait Processes {
     /// False once no thread of it can run any more: it has ended, or never was. Does not block.
     fn is_alive(&self, process: Process) -> Result<bool, PoolError>;
 
+    /// Whether other processes have memory of this client, which is dead, so that they could still write it.
+    fn is_outlived(&self, _client: u16) -> Result<bool, PoolError> {
+        Ok(false)
+    }
+
     /// Kills the process, and waits until no thread of it can run. An error says that it still may.
     fn fence(&self, process: Process, patience: Duration) -> Result<(), PoolError>;
 }

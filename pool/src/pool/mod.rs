@@ -131,6 +131,25 @@ impl Pool {
         self.table().leased()
     }
 
+    /// How many dead clients are not recovered yet because other processes have memory of them ([`Client::share`]).
+    pub fn outlived(&self) -> Result<usize, PoolError> {
+        let (table, processes) = (self.table(), self.processes());
+        let mut count = 0;
+        for id in table.ids() {
+            if let Some(holder) = table.process_of(id)?
+                && !processes.is_alive(holder)?
+                && processes.is_outlived(id)?
+            {
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    fn processes(&self) -> InPool<'_> {
+        InPool { kernel: &self.kernel, segment: &self.segment }
+    }
+
     /// Leases an identity to the caller. Does not block.
     pub fn join(&self) -> Result<Client<'_>, PoolError> {
         self.join_as(self.own()?)
@@ -237,6 +256,30 @@ pub struct Client<'a> {
     is_recovering: Cell<bool>,
 }
 
+/// The processes of this machine, as far as they have to do with one pool.
+struct InPool<'a> {
+    kernel: &'a Kernel,
+    segment: &'a Segment,
+}
+
+impl Processes for InPool<'_> {
+    fn own(&self) -> Result<Process, PoolError> {
+        self.kernel.own()
+    }
+
+    fn is_alive(&self, process: Process) -> Result<bool, PoolError> {
+        self.kernel.is_alive(process)
+    }
+
+    fn is_outlived(&self, client: u16) -> Result<bool, PoolError> {
+        self.segment.is_shared(client)
+    }
+
+    fn fence(&self, process: Process, patience: Duration) -> Result<(), PoolError> {
+        self.kernel.fence(process, patience)
+    }
+}
+
 /// A change that took place and is open. Hand it to [`Client::finish`].
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
@@ -297,11 +340,26 @@ impl Client<'_> {
             return Ok(Recovered::default());
         }
         let (table, detector) = (self.pool.table(), self.pool.detector());
-        Recovery { table, detector, processes: &self.pool.kernel }.run(self.held.id, redo)
+        let processes = &self.pool.processes();
+        Recovery { table, detector, processes }.run(self.held.id, redo)
+    }
+
+    /// A descriptor of the pool's file for other processes, which may map memory of this client through it: by `mmap`,
+    /// not by [`Pool::of`]. While any process has it, or a mapping of it, this client is not recovered, also if its own
+    /// process is dead. So memory that these processes can still write is nobody else's. May be called again. Blocks on
+    /// the file system. Panics for a private pool, which no other process has.
+    pub fn share(&self) -> Result<OwnedFd, PoolError> {
+        self.pool.segment.share(self.held.id)
+    }
+
+    /// Whether any process, this one included, has a descriptor of [`Client::share`] of this client, or a mapping of
+    /// one. Before it frees memory that others have mapped, a client waits until it is false.
+    pub fn is_shared(&self) -> Result<bool, PoolError> {
+        self.pool.segment.is_shared(self.held.id)
     }
 
     /// Kills the process of another client that is believed to hang, and waits until no thread of it can run. Then it
-    /// can be recovered. False: nobody holds this identity.
+    /// can be recovered, unless others have its memory ([`Client::share`]). False: nobody holds this identity.
     pub fn fence(&self, client: u16, patience: Duration) -> Result<bool, PoolError> {
         let table = self.pool.table();
         if usize::from(client) > table.clients() || client == 0 {

@@ -6,6 +6,7 @@ use crate::test_folder::Folder;
 use std::fs::OpenOptions;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -204,4 +205,30 @@ fn eras_that_are_none_are_errors() {
     pool.detector().acknowledge(client.id(), 0);
     let refused = own.recover(&Nothing(&pool));
     assert!(matches!(refused, Err(PoolError::Damaged { client: 2, .. })), "{refused:?}");
+}
+
+/// As those that a program has started may outlive it.
+#[test]
+fn the_dead_keep_their_memory_while_other_processes_have_it() {
+    let folder = Folder::new();
+    let path = folder.path("pool");
+    let pool = Pool::create(&Backing::File { path: &path, bytes: BYTES }, 3).unwrap();
+    let survivor = pool.join().unwrap();
+    // No process of this number was born then.
+    let dead = Process { pid: std::process::id(), birth: 1 };
+    let dead = ManuallyDrop::new(pool.join_as(dead).unwrap());
+    let recovered = || survivor.recover(&Nothing(&pool)).unwrap().clients;
+    assert!(!dead.is_shared().unwrap() && pool.outlived().unwrap() == 0);
+    let [first, second] = [(); 2].map(|()| dead.share().unwrap());
+    assert!(!survivor.is_shared().unwrap());
+    let other = |fd| Command::new("sleep").arg("1000").stdin(fd).spawn().unwrap();
+    for mut other in [first, second].map(other) {
+        assert_eq!((recovered(), pool.outlived().unwrap()), (0, 1));
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+    assert_eq!(pool.outlived().unwrap(), 0);
+    assert_eq!(recovered(), 1);
+    let private = Pool::create(&Backing::Private { bytes: BYTES }, 3).unwrap();
+    assert!(!private.join().unwrap().is_shared().unwrap() && private.outlived().unwrap() == 0);
 }

@@ -14,6 +14,7 @@
 
 mod file;
 mod header;
+mod share;
 
 pub use file::Backing;
 pub(crate) use header::{HEADER_BYTES, Stamp};

@@ -7,9 +7,9 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fleet::{populate, upgrade};
+use crate::fleet::{full_pool, populate, upgrade};
 use crate::memory::grants::Grants;
-use crate::memory::mapping::SharedMapping;
+use crate::memory::mapping::{Piece, SharedMapping};
 use crate::process::{SESSIONS_MAX, ServerProcess};
 use crate::shm::channel::{Endpoint, ShmChannel};
 use crate::tcp::listener::Listener;
@@ -40,7 +40,8 @@ impl Session {
         self.servers
     }
 
-    /// This server's memory: the whole far space, sparse; only pages that it owns are meaningful.
+    /// This server's memory: the whole far space, sparse; only pages that it owns are meaningful. If the VM's memory
+    /// lies in a pool, the part of it that does is that of all servers.
     pub fn segment(&self) -> &Arc<ShmSegment> {
         &self.segment
     }
@@ -109,6 +110,16 @@ pub fn serve(
     Ok(())
 }
 
+/// This server's memory; what lies in a pool is the same for all servers.
+fn memory_of(plan: &mut Plan) -> Result<Arc<ShmSegment>, RdmaError> {
+    let mut segment = ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?;
+    if let Some((fd, pieces)) = plan.pool.take() {
+        full_pool::end_with_a_line()?;
+        segment.lay_over(fd, pieces)?;
+    }
+    Ok(Arc::new(segment))
+}
+
 /// A session with a VM on this machine. `None`: it disconnected, or was refused.
 fn share_memory(
     socket: ControlSocket,
@@ -116,12 +127,19 @@ fn share_memory(
     fds: Vec<OwnedFd>,
     memory_bytes_max: Option<u64>,
 ) -> Result<Option<Session>, RdmaError> {
-    let Some(plan) = Plan::receive(&socket, first, fds)? else { return Ok(None) };
+    let Some(mut plan) = Plan::receive(&socket, first, fds)? else { return Ok(None) };
     if let Some(reason) = share_refusal(plan.share_bytes, memory_bytes_max) {
         socket.send(&Opening::Refused { reason }.encode(), &[])?;
         return Ok(None);
     }
-    let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
+    let segment = match memory_of(&mut plan) {
+        Ok(segment) => segment,
+        Err(error) => {
+            let reason = error.to_string();
+            socket.send(&Opening::Refused { reason }.encode(), &[])?;
+            return Ok(None);
+        }
+    };
     let grants = Arc::new(Grants::create(plan.far_bytes)?);
     socket.send(&Opening::Welcome.encode(), &[segment.as_fd(), grants.as_fd()])?;
     populate::start(grants, &segment)?;
@@ -216,6 +234,8 @@ struct Plan {
     told: u16,
     vm_rings: Arc<SharedMapping>,
     peers: BTreeMap<u16, Endpoint>,
+    /// What lies in a pool: its file, and where.
+    pool: Option<(OwnedFd, Vec<Piece>)>,
 }
 
 impl Plan {
@@ -237,8 +257,29 @@ impl Plan {
                     }
                     let vm_rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     let (me, vm_rings, peers) = (server, Arc::new(vm_rings), BTreeMap::new());
-                    plan =
-                        Some(Plan { me, servers, far_bytes, share_bytes, told, vm_rings, peers });
+                    let pool = None;
+                    plan = Some(Plan {
+                        me,
+                        servers,
+                        far_bytes,
+                        share_bytes,
+                        told,
+                        vm_rings,
+                        peers,
+                        pool,
+                    });
+                }
+                (Opening::Piece { offset, place, bytes }, Some(plan)) => {
+                    let (_, pieces) = match &mut plan.pool {
+                        Some(pool) => pool,
+                        None => plan.pool.insert((next_fd()?, Vec::new())),
+                    };
+                    let piece = Piece { offset, place, bytes };
+                    // The rest is checked when they are mapped.
+                    if pieces.last().map_or(Some(0), Piece::end) != Some(offset) || bytes < 4096 {
+                        return Err(malformed("invalid piece"));
+                    }
+                    pieces.push(piece);
                 }
                 (Opening::Peer { peer, side }, Some(plan)) => {
                     let new = peer < plan.servers && !plan.peers.contains_key(&peer);

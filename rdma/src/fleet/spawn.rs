@@ -29,6 +29,11 @@ use crate::{
     Token, Transport,
 };
 use base::die;
+#[cfg(not(loom))]
+use {
+    crate::PoolSegment, crate::fleet::gated::GatedChannel, crate::memory::mapping::Piece,
+    crate::memory::split_segment::SplitSegment,
+};
 
 /// Which memory servers to use.
 #[derive(Clone, Debug)]
@@ -62,6 +67,10 @@ pub struct FleetOptions {
     pub bandwidth: u64,
     /// Injected accidents of a network (`-XX:FarDisturbance`), between this process and each server.
     pub disturbance: Option<SimOptions>,
+    /// The far space, or its beginning, in a pool, which was opened to be shared: the servers map it, and have memory
+    /// of their own only for the rest. They are started by this process, over shared memory, and have no copies.
+    #[cfg(not(loom))]
+    pub pool: Option<Arc<PoolSegment>>,
 }
 
 impl Default for FleetOptions {
@@ -80,6 +89,8 @@ impl Default for FleetOptions {
             latency: Duration::ZERO,
             bandwidth: 0,
             disturbance: None,
+            #[cfg(not(loom))]
+            pool: None,
         }
     }
 }
@@ -162,6 +173,7 @@ impl Fleet {
             }
         };
         options.check_spares()?;
+        options.check_pool();
         let mesh_key = random()?;
         let members = Mutex::default();
         let fleet = Fleet { options, service, mesh_key, members, seats };
@@ -309,6 +321,20 @@ impl Fleet {
         }
     }
 
+    /// Ends all servers that were started, and waits until no thread of them can run, for 2 s each at most: for the end
+    /// of this process. They can be used no more, and no thread is told so.
+    pub fn end(&self) {
+        let members = lock(&self.members).clone();
+        // Closed first, so that no thread takes the end of the processes for a failure.
+        for member in &members {
+            member.mapped.iter().for_each(|segment| segment.close());
+            member.connection.close();
+        }
+        for process in members.iter().filter_map(|member| member.process.as_ref()) {
+            process.end(END_PATIENCE);
+        }
+    }
+
     /// By server: where it is; `None` where the seat is empty. Only with two copies.
     fn locations(&self) -> Vec<Option<Location>> {
         let seats = self.seats.as_ref().expect("there are two copies");
@@ -359,6 +385,15 @@ impl Fleet {
         Err(RdmaError::Start { server: 0, reason })
     }
 
+    /// The memory of a server, whose beginning may lie in a pool.
+    fn with_pool(&self, server: Arc<ShmSegment>) -> Arc<dyn Segment> {
+        #[cfg(not(loom))]
+        if let Some(pool) = &self.options.pool {
+            return Arc::new(SplitSegment::new(pool.clone(), server));
+        }
+        server
+    }
+
     /// Memory and messages of one process behind the injected network, and the service that receives its messages.
     fn by_injected_network(
         &self,
@@ -369,6 +404,10 @@ impl Fleet {
     ) -> (Arc<dyn Segment>, Arc<dyn Channel>, Arc<dyn Service>) {
         let FleetOptions { latency, bandwidth, disturbance, .. } = self.options;
         let mut service = self.service(incarnation);
+        #[cfg(not(loom))]
+        if let Some(pool) = &self.options.pool {
+            channel = Arc::new(GatedChannel::new(channel, pool.clone()));
+        }
         if !latency.is_zero() || bandwidth > 0 {
             let wire = SlowWire::new(latency, bandwidth);
             channel = Arc::new(ThrottledChannel::new(channel, wire.clone()));
@@ -396,12 +435,9 @@ impl Fleet {
 }
 
 impl Drop for Fleet {
+    /// Before the memory of a pool is freed, of which this may have the last reference.
     fn drop(&mut self) {
-        // Closed first, so that no thread takes the end of the processes for a failure.
-        for member in lock(&self.members).iter() {
-            member.mapped.iter().for_each(|segment| segment.close());
-            member.connection.close();
-        }
+        self.end();
     }
 }
 
@@ -439,6 +475,16 @@ impl FleetOptions {
             Newcomer { server, location: location.clone(), share_bytes, incarnation: 0 }
         };
         (0..).zip(&locations).map(newcomer).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What a pool goes with.
+    fn check_pool(&self) {
+        #[cfg(not(loom))]
+        if let Some(pool) = &self.pool {
+            let is_local = self.connect.is_empty() && self.transport == Transport::Shm;
+            assert!(is_local && self.replicas == 1, "only servers of this process share a pool");
+            assert!(pool.bytes() <= self.far_bytes, "the pool is longer than the far space");
+        }
     }
 
     /// Spare servers are useful only where lost servers are replaced.
@@ -492,11 +538,16 @@ impl Service for Watch {
 /// With two copies.
 const START_ATTEMPTS: usize = 3;
 
+/// A process that was killed ends at once, unless it waits for a device.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
 fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
     let peers = options.count() - 1;
     let starting = options.newcomers().map(|newcomer| Starting::begin(newcomer, peers, options));
     let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
+    #[cfg(not(loom))]
+    lend_pool(options, &starting)?;
     for first in 0..starting.len() {
         for second in first + 1..starting.len() {
             let (a, b) = Endpoint::pair()?;
@@ -505,6 +556,20 @@ fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
         }
     }
     starting.into_iter().map(|one| one.finish(fleet)).collect()
+}
+
+/// Gives the servers the pieces of the pool. Its descriptor is theirs alone from then on.
+#[cfg(not(loom))]
+fn lend_pool(options: &FleetOptions, starting: &[Starting]) -> Result<(), RdmaError> {
+    let Some(pool) = &options.pool else { return Ok(()) };
+    let share = pool.share().expect("the pool was opened to be shared, with one fleet");
+    for one in starting {
+        let mut fd = Some(share.fd.as_fd());
+        for Piece { offset, place, bytes } in share.pieces.iter().copied() {
+            one.send(&Opening::Piece { offset, place, bytes }, fd.take().as_slice())?;
+        }
+    }
+    Ok(())
 }
 
 fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
@@ -669,6 +734,7 @@ impl Starting {
         let segment = ShmSegment::open(peer, memory, grants, far_bytes, connection.alive())?;
         let segment = Arc::new(segment);
         let mapped = Some(segment.clone());
+        let segment = fleet.with_pool(segment);
         let (segment, channel, service) =
             fleet.by_injected_network(server, segment, connection.clone(), incarnation);
         connection.start(service)?;

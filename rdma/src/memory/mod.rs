@@ -12,3 +12,5 @@ mod pool_lease;
 #[cfg(not(loom))]
 pub mod pool_segment;
 pub mod segment;
+#[cfg(not(loom))]
+pub mod split_segment;

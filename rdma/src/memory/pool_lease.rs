@@ -1,10 +1,18 @@
 //! This process as a client of a pool: an identity, and huge blocks that it owns.
+//!
+//! Blocks that other processes map are freed when none of them can write any more, by whoever frees them. They map
+//! through a descriptor that the pool makes for this ([`Client::share`](pool::Client::share)): it is a lock, which the
+//! kernel drops with the last descriptor and the last mapping. This process looks at the lock before it frees; the
+//! recovery of the pool does if this process was killed. So no descriptor, no number of a process and no message has to
+//! be right for it.
 
 use pool::{Backing, Heap, HugeUse, Manager, Pool, PoolError, Ref, RefClient, Refs};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use crate::RdmaError;
 use crate::memory::pool_segment::PoolOptions;
@@ -17,9 +25,21 @@ pub struct PoolLease {
     pool: Arc<Pool>,
     /// Where the blocks' whole pages begin in the pool.
     places: Box<[u64]>,
-    /// The thread, which ends with the channel. `None`: it has ended.
-    holder: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+    /// For other processes, until it is taken.
+    shared: Mutex<Option<OwnedFd>>,
+    /// The thread, which ends with the channel, and says whether it has freed the blocks. `None`: it has ended.
+    holder: Mutex<Option<(Sender<()>, JoinHandle<bool>)>>,
 }
+
+/// What the thread has got.
+struct Taken {
+    places: Vec<u64>,
+    shared: Option<OwnedFd>,
+}
+
+/// How long the blocks of a dead client, and of this one, may be in the way because processes that have them mapped
+/// are ending.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Clients of a pool that is made here, at a time.
 pub const CLIENTS: usize = 127;
@@ -42,24 +62,27 @@ impl PoolLease {
         check_length(options, &pool)?;
         let (ready, taken) = mpsc::channel();
         let (end, ended) = mpsc::channel();
-        let held = pool.clone();
-        let hold = move || {
-            if let Err(refused) = hold(&held, &pieces, &ready, &ended) {
+        let (held, is_shared) = (pool.clone(), options.is_shared);
+        let hold = move || match hold(&held, (&pieces, is_shared), &ready, &ended) {
+            Ok(is_free) => is_free,
+            Err(refused) => {
                 // Nobody waits for it any more if the blocks were allocated.
                 let _ = ready.send(Err(refused));
+                true
             }
         };
         let holder = thread::Builder::new().name("pool lease".into()).spawn(hold);
         let holder = holder.map_err(|source| RdmaError::Os { what: "a thread", source })?;
-        let places = match taken.recv() {
-            Ok(Ok(places)) => places.into(),
+        let Taken { places, shared } = match taken.recv() {
+            Ok(Ok(taken)) => taken,
             Ok(Err(refused)) => {
                 let _ = holder.join();
                 return Err(pool_error(&options.path, refused));
             }
             Err(_) => return Err(pool_error(&options.path, "its client ended".into())),
         };
-        Ok(PoolLease { pool, places, holder: Mutex::new(Some((end, holder))) })
+        let (places, shared) = (places.into(), Mutex::new(shared));
+        Ok(PoolLease { pool, places, shared, holder: Mutex::new(Some((end, holder))) })
     }
 
     /// The pool.
@@ -72,12 +95,19 @@ impl PoolLease {
         &self.places
     }
 
-    /// Frees the blocks. Nobody may use them from now on. Blocks on the file system.
-    pub fn end(&self) {
-        if let Some((end, holder)) = lock(&self.holder).take() {
-            drop(end);
-            let _ = holder.join();
-        }
+    /// The descriptor for other processes, once, if it was asked for.
+    pub fn take_shared(&self) -> Option<OwnedFd> {
+        lock(&self.shared).take()
+    }
+
+    /// Frees the blocks. Nobody may use them from now on. Blocks on the file system, and for as long as other processes
+    /// that have them mapped are ending, 2 s at most. False: they have not ended. Then recovery frees the blocks, after
+    /// this process and they have ended.
+    pub fn end(&self) -> bool {
+        drop(self.take_shared());
+        let Some((end, holder)) = lock(&self.holder).take() else { return true };
+        drop(end);
+        holder.join().unwrap_or(false)
     }
 }
 
@@ -122,9 +152,10 @@ fn open(options: &PoolOptions, pieces: &[u64]) -> Result<Pool, PoolError> {
         end => return end,
     };
     match Pool::create(&backing, CLIENTS) {
-        // Another process was faster.
-        Err(PoolError::Exists { .. }) => Pool::open(path),
-        end => end,
+        // Another process was faster. And mappings of a file that was made without a name never get one, by which
+        // figures find them.
+        Ok(_) | Err(PoolError::Exists { .. }) => Pool::open(path),
+        Err(error) => Err(error),
     }
 }
 
@@ -143,23 +174,21 @@ fn check_length(options: &PoolOptions, pool: &Pool) -> Result<(), RdmaError> {
     Err(pool_error(&options.path, reason))
 }
 
-/// Has the identity and the blocks until the channel ends.
+/// Has the identity and the blocks until the channel ends. False: they are left to recovery.
 fn hold(
     pool: &Pool,
-    pieces: &[u64],
-    ready: &Sender<Result<Vec<u64>, String>>,
+    (pieces, is_shared): (&[u64], bool),
+    ready: &Sender<Result<Taken, String>>,
     end: &Receiver<()>,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let free = pool.segment().free_bytes().map_err(reason)?;
     if free < FREE_MIN {
         return Err(format!("its file system is full: {} KiB are free", free >> 10));
     }
     // What dead clients had is free before this one looks for memory.
-    let recovered = Manager::new(pool).and_then(|manager| manager.pass());
-    match recovered {
-        Ok(_) => {}
+    if let Err(error) = Manager::new(pool).and_then(|manager| recover(pool, &manager)) {
         // The others were recovered. What they left is not needed if there is room.
-        Err(error) => log::warn!("a dead client of the pool cannot be recovered: {error}"),
+        log::warn!("a dead client of the pool cannot be recovered: {error}");
     }
     let heap = match Heap::find(pool).map_err(reason)? {
         Some(heap) => heap,
@@ -180,9 +209,41 @@ fn hold(
         // A block that was freed is zero already, but not all of a device that was used for something else before.
         pool.segment().punch(*place, *bytes).map_err(reason)?;
     }
-    let _ = ready.send(Ok(places));
+    let shared = is_shared.then(|| client.client().share()).transpose().map_err(reason)?;
+    let _ = ready.send(Ok(Taken { places, shared }));
     let _ = end.recv();
-    Ok(())
+    let is_used = || client.client().is_shared().unwrap_or(true);
+    if until(|| !is_used()) {
+        return Ok(true);
+    }
+    // The identity stays leased as long as this process lives.
+    std::mem::forget(blocks);
+    std::mem::forget(client);
+    Ok(false)
+}
+
+/// Recovers the dead. Waits a moment for those whose memory is mapped by other processes, which end when their VM does.
+fn recover(pool: &Pool, manager: &Manager) -> Result<(), PoolError> {
+    manager.pass()?;
+    if pool.outlived()? == 0 {
+        return Ok(());
+    }
+    if !until(|| pool.outlived().is_ok_and(|count| count == 0)) {
+        log::warn!("processes of a dead client of the pool still have its memory");
+    }
+    manager.pass().map(|_| ())
+}
+
+/// Waits for something, for a while. False: in vain.
+fn until(is_so: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
 }
 
 fn allocate<'c>(client: &'c RefClient, pieces: &[u64]) -> Result<Vec<Ref<'c>>, PoolError> {

@@ -18,7 +18,12 @@
 //!
 //! When the process ends in good order, its memory is freed while other threads of it still run. They must not write
 //! what another VM may have by then: see [`Gate`].
+//!
+//! Agents are processes of their own that map the pieces, one behind the other ([`Share`]). They must not write it
+//! either, also if they outlive their VM: see [`PoolLease`].
 
+use std::fmt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,7 +32,8 @@ use pool::PoolError;
 
 use crate::RdmaError;
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
-use crate::memory::gate::Gate;
+use crate::memory::gate::{Gate, Inside};
+use crate::memory::mapping::{Piece, data_in};
 use crate::memory::pool_lease::PoolLease;
 use crate::memory::segment::{Mapped, Read, Segment, Write};
 
@@ -41,6 +47,16 @@ pub struct PoolOptions {
     pub pool_bytes: Option<u64>,
     /// Length of the far space, a multiple of the page size.
     pub far_bytes: u64,
+    /// Whether other processes will map it ([`PoolSegment::share`]).
+    pub is_shared: bool,
+}
+
+/// What another process needs to map a far space in a pool. As long as any process has the descriptor, or has mapped
+/// memory through it, the memory is not freed.
+pub(crate) struct Share {
+    pub fd: OwnedFd,
+    /// The whole far space, without a gap.
+    pub pieces: Vec<Piece>,
 }
 
 /// A far space in a pool. It is zero at first, as a pager takes for granted.
@@ -86,13 +102,32 @@ impl PoolSegment {
     }
 
     /// Frees the memory, if threads that use it now leave it within `patience`: for the end of the process. A thread
-    /// that uses the memory later sleeps until then. False: the next client of the pool frees it.
-    pub fn close(&self, patience: Duration) -> bool {
-        let is_unused = self.gate.close(patience);
-        if is_unused {
-            self.lease.end();
+    /// that uses the memory later sleeps until then. `end_others` ends the other processes that have mapped it. False:
+    /// the next client of the pool frees it.
+    pub fn close(&self, patience: Duration, end_others: impl FnOnce()) -> bool {
+        if !self.gate.close(patience) {
+            return false;
         }
-        is_unused
+        end_others();
+        self.lease.end()
+    }
+
+    /// For the processes that are to map it; once, and `None` unless that was asked for. To be dropped when they have
+    /// it: descriptors are inherited by children that know nothing of them.
+    pub(crate) fn share(&self) -> Option<Share> {
+        let fd = self.lease.take_shared()?;
+        let piece = |(place, n): (&u64, u64)| {
+            let offset = n * PIECE_BYTES;
+            Piece { offset, place: *place, bytes: PIECE_BYTES.min(self.bytes - offset) }
+        };
+        let pieces = self.lease.places().iter().zip(0..).map(piece).collect();
+        Some(Share { fd, pieces })
+    }
+
+    /// For what is to be finished before the memory is freed. Once that has begun it does not return: the process is
+    /// about to end. Async-signal-safe. A thread that is inside already may wait for itself.
+    pub(crate) fn enter(&self) -> Inside<'_> {
+        self.gate.enter()
     }
 
     /// The file or device.
@@ -100,10 +135,23 @@ impl PoolSegment {
         &self.path
     }
 
-    /// Bytes of memory that the pool's file keeps for the far space, or a little more.
+    /// Bytes of memory that the pool's file keeps for the far space, or a little more: parts that are reserved here, or
+    /// that have data, as those that agents have written. Two system calls for each run of data, so for figures.
     pub fn held_bytes(&self) -> u64 {
-        let parts = self.reserved.iter().map(|word| word.load(Ordering::Relaxed).count_ones());
-        (parts.map(u64::from).sum::<u64>() * PART_BYTES).min(self.bytes)
+        let mut held: Vec<u64> =
+            self.reserved.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        let fd = self.lease.pool().segment().fd();
+        for (n, place) in self.lease.places().iter().enumerate() {
+            let offset = n as u64 * PIECE_BYTES;
+            let end = place + PIECE_BYTES.min(self.bytes - offset);
+            for data in data_in(fd, *place..end) {
+                for part in parts_of(offset + (data.start - place), data.end - data.start) {
+                    held[(part / 64) as usize] |= 1 << (part % 64);
+                }
+            }
+        }
+        let parts: u64 = held.iter().map(|word| u64::from(word.count_ones())).sum();
+        (parts * PART_BYTES).min(self.bytes)
     }
 
     /// The words of the pool that are at an offset of the far space: at least one, at most `words`.
@@ -152,6 +200,12 @@ impl PoolSegment {
     /// Where a byte of the far space is in the pool.
     fn place(&self, offset: u64) -> u64 {
         self.lease.places()[(offset / PIECE_BYTES) as usize] + offset % PIECE_BYTES
+    }
+}
+
+impl fmt::Debug for PoolSegment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes in {}", self.bytes, self.path.display())
     }
 }
 

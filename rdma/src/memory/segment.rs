@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
 use crate::memory::gate::Inside;
 use crate::memory::grants::{Grants, NotGranted};
-use crate::memory::mapping::SharedMapping;
+use crate::memory::mapping::{Piece, SharedMapping};
 use crate::{PeerId, RdmaError};
 
 /// The memory of one server, as seen from any process: READ and WRITE without the server's agent (and
@@ -230,6 +230,21 @@ impl ShmSegment {
         let mapping = SharedMapping::open(fd, bytes as usize)?;
         let grants = Some(Grants::open(grants, bytes)?);
         Ok(ShmSegment { registered: OnceLock::new(), mapping, grants, server, alive })
+    }
+
+    /// Has the beginning lie in a pool: as [`SharedMapping::lay_over`]. On the server, before anybody uses it.
+    pub(crate) fn lay_over(&mut self, fd: OwnedFd, pieces: Vec<Piece>) -> Result<(), RdmaError> {
+        self.mapping.lay_over(fd, pieces)
+    }
+
+    /// Has the file system keep memory for what of a range (bytes) lies in a pool, before an agent writes to it.
+    /// Contents stay. At once where nothing lies in a pool; else it blocks on the file system.
+    ///
+    /// # Errors
+    /// [`RdmaError::Os`]: the file system is full.
+    pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
+        let reserved = self.mapping.reserve(offset as usize, bytes as usize);
+        reserved.map_err(|source| RdmaError::Os { what: "memory of the pool", source })
     }
 
     /// Address of offset 0 in this process. Agents read and write their own memory through it.

@@ -5,6 +5,7 @@
 //! ```text
 //! shared memory
 //!   VM -> server       Hello { server, servers, far_bytes, share_bytes, peers }  + the rings of their channel
+//!                      Piece { offset, place, bytes }        + the pool's file; for each piece of a pool, if there are
 //!                      Peer { peer, side }                   + socket and rings to a peer; for each peer
 //!                      Start
 //!   server -> VM       Welcome                               + the segment, and the table of its grants
@@ -100,6 +101,12 @@ pub enum Opening {
     },
     Verbs,
     Queue(QueueAddress),
+    /// What of the far space lies in a pool: `bytes` from `offset` on are at `place` of its file.
+    Piece {
+        offset: u64,
+        place: u64,
+        bytes: u64,
+    },
 }
 
 /// Which of the two rings of a channel in shared memory an end writes.
@@ -177,6 +184,9 @@ impl Opening {
             Opening::Mesh { from } => put(15, &[&from.to_le_bytes()]),
             Opening::Verbs => put(16, &[]),
             Opening::Queue(address) => put(17, &[&address.encode()]),
+            Opening::Piece { offset, place, bytes } => {
+                put(18, &[&[offset, place, bytes].map(|n| n.to_le_bytes()).concat()]);
+            }
         }
         bytes
     }
@@ -228,6 +238,11 @@ impl Opening {
             15 => Opening::Mesh { from: fields.u16()? },
             16 => Opening::Verbs,
             17 => Opening::Queue(QueueAddress::decode(&mut fields)?),
+            18 => Opening::Piece {
+                offset: u64::from_le_bytes(fields.array()?),
+                place: u64::from_le_bytes(fields.array()?),
+                bytes: u64::from_le_bytes(fields.array()?),
+            },
             _ => return Err("unknown message"),
         };
         if fields.0.is_empty() { Ok(message) } else { Err("too long") }
@@ -321,7 +336,7 @@ pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory 
 const MAGIC: &[u8] = b"farheap";
 /// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
 /// the messages, those of agents too.
-pub const PROTOCOL_VERSION: u8 = 13;
+pub const PROTOCOL_VERSION: u8 = 14;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -337,6 +352,7 @@ pub(crate) fn examples() -> Vec<Opening> {
             share_bytes: 1 << 39,
             peers: 2,
         },
+        Opening::Piece { offset: 1 << 26, place: 4096, bytes: 1 << 26 },
         Opening::Peer { peer: 2, side: Side::Second },
         Opening::Start,
         Opening::Welcome,

@@ -34,7 +34,7 @@ usage: vm run [options] <main class> [arguments]
   --memory-servers <n>      start N memory servers for the rest of the heap (default 2)
   --memory-server <address> use a running memory server instead: HOST:PORT, verbs:HOST:PORT over RDMA, or
                             unix:NAME on this machine; may be repeated
-  --memory-pool <file>      keep the rest of the heap in this file or DAX device, a pool, and start no servers
+  --memory-pool <file>      keep the rest of the heap in this file or DAX device, a pool, and not in servers
   --token-file <file>       file with the secret that servers on other machines require
   --replicas 2              keep a copy of each page on two memory servers, to survive the loss of one (default 1)
   --java-home <folder>      the JDK 17 to use (else that of JAVA_HOME, else an installed one)

@@ -359,10 +359,14 @@ impl Reader {
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
         if heap.memory_pool.is_some()
+            && !heap.has_agents()
             && self.options.flags.iter().any(|(name, _)| name == "MemoryServers")
         {
-            let message = "--memory-servers and --memory-pool exclude each other";
-            return Err(BadOption(message.into()));
+            let collector = heap.collector.name();
+            let message = format!(
+                "--memory-servers and --memory-pool exclude each other: {collector} has no agents"
+            );
+            return Err(BadOption(message));
         }
         if let Some(path) = &heap.token_file {
             let token = rdma::Token::read(path);

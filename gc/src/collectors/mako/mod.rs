@@ -258,6 +258,10 @@ impl CollectorPlan for Plan {
         self.geometry.as_ref().map_or(0, |g| g.far_bytes() - self.object_bytes)
     }
 
+    fn tables_bytes(&self) -> usize {
+        self.geometry.as_ref().map_or(0, |g| g.far_bytes() - g.paged_bytes())
+    }
+
     fn below(&self) -> Option<usize> {
         let geometry = self.geometry.as_ref().ok()?;
         (geometry.width() == EntryWidth::Narrow).then_some(ADDRESS_LIMIT)

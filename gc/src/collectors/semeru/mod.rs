@@ -120,6 +120,11 @@ impl CollectorPlan for Plan {
         }
     }
 
+    /// All that is behind the object space.
+    fn tables_bytes(&self) -> usize {
+        self.side_bytes()
+    }
+
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {
         self.map.as_ref().map(|_| Arc::new(Inbox) as Arc<dyn rdma::Service>)
     }
