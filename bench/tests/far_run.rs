@@ -119,6 +119,30 @@ fn answers_are_those_of_local_memory_under_every_collector() {
 }
 
 #[test]
+fn pages_come_ahead_as_the_prefetcher_says() {
+    let jdk = Jdk::find().unwrap();
+    let scratch = Scratch::new("prefetcher").unwrap();
+    let classes = compile(&jdk, &scratch).unwrap();
+    let stats = scratch.path().join("stats.json");
+    for (prefetcher, is_ahead) in [("none", false), ("sequential", true)] {
+        let options = ["--prefetcher", prefetcher, "--stats", stats.to_str().unwrap()];
+        let run = borders(far_run(&jdk, "serial", &options), &classes, &[]);
+        if !is_possible(&run) {
+            return;
+        }
+        assert_eq!(run.end, End::Exit(9), "{}", String::from_utf8_lossy(&run.stderr));
+        let counters = std::fs::read_to_string(&stats).unwrap();
+        let counters: serde_json::Value = serde_json::from_str(&counters).unwrap();
+        let [fetched, ahead] = ["fetch_faults", "ahead_pages"]
+            .map(|name| counters["ranges"][0][name].as_u64().unwrap());
+        assert!(fetched > 0 && (ahead > 0) == is_ahead, "{prefetcher}: {fetched}, {ahead}");
+    }
+    let refused = borders(far_run(&jdk, "serial", &["--prefetcher", "best"]), &classes, &[]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(stderr.contains("must be one of none, sequential, leap"), "{stderr}");
+}
+
+#[test]
 fn programs_of_the_suite_have_their_checksums() {
     let jdk = Jdk::find().unwrap();
     let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads");

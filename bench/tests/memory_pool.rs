@@ -429,10 +429,13 @@ fn nothing_is_lost_when_vms_are_killed() {
             let opened = Pool::open(&pool).unwrap();
             let manager = Manager::new(&opened).unwrap();
             // At once, or when the last agent is gone.
+            let has_agents = ["mako", "semeru"].contains(&collector);
             let end = Instant::now() + LIMIT;
             let recovered = loop {
                 match manager.pass().unwrap().clients {
-                    0 if Instant::now() < end => thread::sleep(Duration::from_millis(1)),
+                    0 if has_agents && Instant::now() < end => {
+                        thread::sleep(Duration::from_millis(1));
+                    }
                     clients => break clients,
                 }
             };

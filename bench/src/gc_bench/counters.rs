@@ -289,8 +289,9 @@ mod tests {
         let without = serde_json::json!({"heap": {"max_bytes": 30, "server_metadata": {}}});
         assert_eq!(server_table_share(&without), None);
         assert_eq!((cycles(&without), traced(&without), free_ends(&without)), (None, None, None));
-        let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
-        assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
+        let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "ahead_pages": 2, "fetched_bytes": 40}]});
+        let far = far_run(&hotspot).unwrap();
+        assert_eq!((far.other_faults, far.prefetched_pages, far.fetched_bytes), (5, 2, 40));
         let before = Swapped { faults: 1, pages_in: 2, pages_out: 3 };
         let far = swapped(before, Swapped { faults: 5, pages_in: 4, pages_out: 6 });
         assert_eq!((far.other_faults, far.fetched_bytes, far.written_bytes), (4, 8192, 12288));

@@ -139,14 +139,14 @@ mod tests {
             })
             .to_vec();
         let local = |at, run, rows: &[Row]| likeness.local(at, &all, "a", run, rows);
-        for at in [4, 5, 6] {
+        for (at, name) in [(4, "mako 20480k"), (5, "mako 20480k"), (6, "hotspot-parallel 20480k")] {
             let found = local(at, 1, &rows).unwrap().unwrap();
             assert_eq!(
                 (found.bytes, found.peer.as_str()),
                 (20 << 20, "hotspot-g1 25% kernel-zram")
             );
-            let started = all[at].with_local_bytes(found.bytes).to_string();
-            assert!(started.contains(" 20480k"), "{started}");
+            let command = all[at].with_local_bytes(found.bytes);
+            assert!(command.to_string().starts_with(name), "{command}");
         }
         assert_eq!((local(1, 1, &rows), local(2, 1, &rows)), (Ok(None), Ok(None)));
         assert!(local(3, 1, &rows).unwrap_err().contains("50% kernel-zram has no row"));

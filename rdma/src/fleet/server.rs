@@ -257,7 +257,6 @@ impl Plan {
                     }
                     let vm_rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     let (me, vm_rings, peers) = (server, Arc::new(vm_rings), BTreeMap::new());
-                    let pool = None;
                     plan = Some(Plan {
                         me,
                         servers,
@@ -266,7 +265,7 @@ impl Plan {
                         told,
                         vm_rings,
                         peers,
-                        pool,
+                        pool: None,
                     });
                 }
                 (Opening::Piece { offset, place, bytes }, Some(plan)) => {

@@ -116,12 +116,15 @@ impl PoolSegment {
     /// it: descriptors are inherited by children that know nothing of them.
     pub(crate) fn share(&self) -> Option<Share> {
         let fd = self.lease.take_shared()?;
-        let piece = |(place, n): (&u64, u64)| {
+        Some(Share { fd, pieces: self.pieces().collect() })
+    }
+
+    /// The pieces, one behind the other.
+    fn pieces(&self) -> impl Iterator<Item = Piece> {
+        self.lease.places().iter().zip(0..).map(|(place, n)| {
             let offset = n * PIECE_BYTES;
             Piece { offset, place: *place, bytes: PIECE_BYTES.min(self.bytes - offset) }
-        };
-        let pieces = self.lease.places().iter().zip(0..).map(piece).collect();
-        Some(Share { fd, pieces })
+        })
     }
 
     /// For what is to be finished before the memory is freed. Once that has begun it does not return: the process is
@@ -141,10 +144,8 @@ impl PoolSegment {
         let mut held: Vec<u64> =
             self.reserved.iter().map(|word| word.load(Ordering::Relaxed)).collect();
         let fd = self.lease.pool().segment().fd();
-        for (n, place) in self.lease.places().iter().enumerate() {
-            let offset = n as u64 * PIECE_BYTES;
-            let end = place + PIECE_BYTES.min(self.bytes - offset);
-            for data in data_in(fd, *place..end) {
+        for Piece { offset, place, bytes } in self.pieces() {
+            for data in data_in(fd, place..place + bytes) {
                 for part in parts_of(offset + (data.start - place), data.end - data.start) {
                     held[(part / 64) as usize] |= 1 << (part % 64);
                 }
