@@ -9,11 +9,14 @@
 //! of the threads, so that other programs count less; that of `xmalloc` is the longer one of its two sides, which yield
 //! to each other. Each figure is the best of five runs. A process is a child that runs this program again; it opens the
 //! pool in the file that its parent made.
+//!
+//! The last rows are of a heap whose memory is coherent in part only: what the owner of a slab gives up is written
+//! back. There the producer of `xmalloc` writes its blocks back, too, as one does that has written them.
 
 mod common;
 
 use common::clock;
-use pool::{Allocator, Backing, Heap, Pool};
+use pool::{Allocator, Backing, Coherence, Heap, Pool};
 use std::env;
 use std::hint::spin_loop;
 use std::path::{Path, PathBuf};
@@ -25,6 +28,18 @@ use std::time::Duration;
 const BYTES: u64 = 64;
 const OBJECTS: usize = 1_000;
 const RUNS: usize = 5;
+
+/// Of all sides.
+#[derive(Clone, Copy)]
+struct Counts {
+    /// Million operations in a second.
+    rate: f64,
+    /// For each operation.
+    changes: f64,
+    lines: f64,
+    fences: f64,
+}
+
 /// Blocks between the two sides of `xmalloc`.
 const RING: usize = 4096;
 /// How many blocks are handed over at a time.
@@ -43,7 +58,7 @@ fn main() {
         let values: Vec<String> = arguments.collect();
         let [path, role, side] = &values[..] else { exit(2) };
         let pool = Pool::open(Path::new(path)).expect("the parent's pool");
-        run(&pool, role, side.parse().expect("a number"));
+        run(&pool, role, side.parse().expect("a number"), Coherence::Full);
         return;
     }
     let seconds = first.map_or(0.5, |text| text.parse().expect("a number of seconds"));
@@ -57,13 +72,24 @@ fn main() {
     };
     let [one, two, halves] = [&["threadtest"][..], &["threadtest"; 2], &["produce", "consume"]];
     let theirs = best(|| mimalloc_threadtest(1, time));
-    row("threadtest, one thread", best(|| threads(one, time)), Some(theirs));
+    row("threadtest, one thread", best(|| threads(one, time, Coherence::Full).rate), Some(theirs));
     let theirs = best(|| mimalloc_threadtest(2, time));
-    row("threadtest, two threads", best(|| threads(two, time)), Some(theirs));
+    row("threadtest, two threads", best(|| threads(two, time, Coherence::Full).rate), Some(theirs));
     row("threadtest, two processes", best(|| processes(two, time)), Some(theirs));
     let theirs = best(|| mimalloc_xmalloc(time));
-    row("xmalloc, two threads", best(|| threads(halves, time)), Some(theirs));
+    row("xmalloc, two threads", best(|| threads(halves, time, Coherence::Full).rate), Some(theirs));
     row("xmalloc, two processes", best(|| processes(halves, time)), Some(theirs));
+    println!("for each operation, median run                   M/s  changes   lines  fences");
+    for coherence in [Coherence::Full, Coherence::Limited] {
+        for (name, roles) in [("threadtest", one), ("threadtest", two), ("xmalloc", halves)] {
+            let mut runs: Vec<Counts> =
+                (0..RUNS).map(|_| threads(roles, time, coherence)).collect();
+            runs.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+            let Counts { rate, changes, lines, fences } = runs[RUNS / 2];
+            let name = format!("{name}, {} threads, {coherence:?} coherence", roles.len());
+            println!("{name:44} {rate:10.1} {changes:8.4} {lines:7.4} {fences:7.4}");
+        }
+    }
 }
 
 fn best(mut run: impl FnMut() -> f64) -> f64 {
@@ -71,12 +97,12 @@ fn best(mut run: impl FnMut() -> f64) -> f64 {
 }
 
 /// The sides in threads of this process.
-fn threads(roles: &[&str], time: Duration) -> f64 {
+fn threads(roles: &[&str], time: Duration, coherence: Coherence) -> Counts {
     let pool = Pool::create(&Backing::Memory { bytes: POOL }, 8).expect("a pool");
     thread::scope(|scope| {
         for (side, role) in roles.iter().enumerate() {
             let pool = &pool;
-            scope.spawn(move || run(pool, role, side));
+            scope.spawn(move || run(pool, role, side, coherence));
         }
         start(&pool, roles.len(), time)
     })
@@ -98,7 +124,7 @@ fn processes(roles: &[&str], time: Duration) -> f64 {
         })
         .collect();
     // All have opened the file when they are ready.
-    let rate = start(&pool, roles.len(), time);
+    let Counts { rate, .. } = start(&pool, roles.len(), time);
     std::fs::remove_file(&path).expect("the file is there");
     for mut child in children {
         child.wait().expect("a child");
@@ -113,14 +139,15 @@ fn place() -> PathBuf {
 }
 
 /// Words in the user's part: how many sides are ready, whether they may start, whether they must end,
-/// operations of all sides, the nanoseconds of the one that took longest, and both ends of the ring.
-fn words(pool: &Pool) -> [&AtomicU64; 7] {
-    let words = pool.atomics(pool.data() + WORDS_AT, 7 * 16).expect("the reserved part");
+/// operations of all sides, the nanoseconds of the one that took longest, both ends of the ring, and the detectable
+/// changes, flushed lines and fences of all sides.
+fn words(pool: &Pool) -> [&AtomicU64; 10] {
+    let words = pool.atomics(pool.data() + WORDS_AT, 10 * 16).expect("the reserved part");
     std::array::from_fn(|n| &words[n * 16])
 }
 
-fn start(pool: &Pool, sides: usize, time: Duration) -> f64 {
-    let [ready, go, end, done, nanos, ..] = words(pool);
+fn start(pool: &Pool, sides: usize, time: Duration) -> Counts {
+    let [ready, go, end, done, nanos, _, _, changes, lines, fences] = words(pool);
     while ready.load(Ordering::Acquire) < sides as u64 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -130,13 +157,21 @@ fn start(pool: &Pool, sides: usize, time: Duration) -> f64 {
     while ready.load(Ordering::Acquire) > 0 {
         thread::sleep(Duration::from_millis(1));
     }
-    done.load(Ordering::Acquire) as f64 * 1e3 / nanos.load(Ordering::Acquire) as f64
+    let all = done.load(Ordering::Acquire) as f64;
+    let [changes, lines, fences] =
+        [changes, lines, fences].map(|count| count.load(Ordering::Acquire) as f64 / all);
+    let rate = all * 1e3 / nanos.load(Ordering::Acquire) as f64;
+    Counts { rate, changes, lines, fences }
 }
 
-fn run(pool: &Pool, role: &str, side: usize) {
-    let heap = Heap::new(pool, RESERVED).expect("a heap");
+fn run(pool: &Pool, role: &str, side: usize, coherence: Coherence) {
+    let heap = match coherence {
+        Coherence::Full => Heap::new(pool, RESERVED),
+        Coherence::Limited => Heap::of_limited_coherence(pool, RESERVED),
+    };
+    let heap = heap.expect("a heap");
     let mut allocator = heap.join().expect("an identity");
-    let [ready, go, end, done, nanos, tail, head] = words(pool);
+    let [ready, go, end, done, nanos, tail, head, changes, lines, fences] = words(pool);
     ready.fetch_add(1, Ordering::AcqRel);
     while go.load(Ordering::Acquire) == 0 {
         spin_loop();
@@ -150,6 +185,9 @@ fn run(pool: &Pool, role: &str, side: usize) {
     };
     done.fetch_add(operations, Ordering::AcqRel);
     nanos.fetch_max(clock() - start, Ordering::AcqRel);
+    changes.fetch_add(allocator.changes(), Ordering::AcqRel);
+    lines.fetch_add(heap.flushes().lines, Ordering::AcqRel);
+    fences.fetch_add(heap.flushes().fences, Ordering::AcqRel);
     drop(allocator);
     ready.fetch_sub(1, Ordering::AcqRel);
 }
@@ -183,7 +221,8 @@ fn produce(
         }
         for _ in 0..BATCH {
             let slot = ring + next % RING as u64 * 8;
-            allocator.alloc_into(slot, BYTES).expect("memory");
+            let block = allocator.alloc_into(slot, BYTES).expect("memory");
+            allocator.flush(block, BYTES).expect("a block");
             next += 1;
         }
         tail.store(next, Ordering::Release);

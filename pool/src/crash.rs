@@ -89,6 +89,8 @@ pub(crate) const POINTS: &[&str] = &[
     "alloc.unlinked",
     "alloc.unlisted",
     "alloc.withdrawn",
+    "caches.links_noted",
+    "caches.links_written",
     "huge.change_finished",
     "huge.claim_begun",
     "huge.claimed",
@@ -176,7 +178,7 @@ pub(crate) fn is_of_heap(point: &str) -> bool {
 /// Whether each client and recoverer comes to the point, whatever it uses the pool for.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn is_of_all(point: &str) -> bool {
-    let others = ["ring.", "refs.", "shared.", "map.", "transaction."];
+    let others = ["caches.", "ring.", "refs.", "shared.", "map.", "transaction."];
     !is_of_heap(point) && !others.iter().any(|floor| point.starts_with(floor))
 }
 

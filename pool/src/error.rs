@@ -109,6 +109,9 @@ pub enum PoolError {
     /// A value that is no counter.
     #[error("a counter has 8 bytes, and the value has {bytes}")]
     NotACounter { bytes: u64 },
+    /// Counts of objects are in memory that is not coherent between all clients.
+    #[error("objects, maps and transactions need memory that is coherent everywhere")]
+    Coherence,
     /// A range that is not in the data of the pool, or not aligned.
     #[error("{bytes} bytes at {offset:#x} are not aligned data of the pool")]
     Range { offset: u64, bytes: u64 },

@@ -33,6 +33,20 @@ pub(crate) enum Flaw {
     NoDrop,
     /// A word of a ring is sent before it is written.
     EarlySend,
+    /// What is known of a slab stays in the cache of the owner that gives it up.
+    KeptSlab,
+    /// The links of free blocks stay in the cache of an owner that gives up their slab, or its list.
+    KeptLinks,
+    /// The link of a block of another client's slab stays in the cache of the one that frees it.
+    KeptLink,
+    /// The new owner of a slab has an old copy of what is known of it.
+    OldSlab,
+    /// The owner of free blocks has old copies of their links.
+    OldLinks,
+    /// What a client has stays in its cache when it leaves.
+    KeptHolding,
+    /// The next holder of an identity has an old copy of what it has.
+    OldHolding,
     /// The slabs of the dead stay where they are.
     NoRelease,
     /// A count falls before the step says that it will.

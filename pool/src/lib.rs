@@ -36,6 +36,8 @@ mod manager;
 mod map;
 #[cfg(not(loom))]
 mod pool;
+#[cfg(all(test, not(loom)))]
+mod private_caches;
 mod recover;
 mod refs;
 mod ring;
@@ -50,7 +52,7 @@ mod test_folder;
 mod transaction;
 
 #[cfg(not(loom))]
-pub use alloc::{Allocator, Fresh, Heap, HugeUse};
+pub use alloc::{Allocator, Coherence, Flushes, Fresh, Heap, HugeUse};
 pub use detect::{Change, Marked, Tag, Word};
 pub use error::PoolError;
 #[cfg(not(loom))]

@@ -33,6 +33,7 @@ const UNSAFE: &[&str] = &[
     "pool/examples/common/mod.rs",
     "pool/examples/refs_bench.rs",
     "pool/src/alloc/arena.rs",
+    "pool/src/alloc/caches.rs",
     "pool/src/alloc/holding.rs",
     "pool/src/alloc/huge.rs",
     "pool/src/alloc/slab.rs",

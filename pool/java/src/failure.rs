@@ -48,7 +48,7 @@ impl From<PoolError> for Failure {
             TooShort { .. } | NotAPool { .. } | Version { .. } | Layout { .. } | Size { .. } => {
                 Reason::NotAPool
             }
-            Namespace { .. } | NewLayer | OwnReclaim => Reason::NotAPool,
+            Namespace { .. } | NewLayer | OwnReclaim | Coherence => Reason::NotAPool,
             Bytes { .. } | Key { .. } | NotACounter { .. } | Kind { .. } => {
                 return Failure::Argument(error.to_string());
             }

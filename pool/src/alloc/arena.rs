@@ -1,5 +1,6 @@
 //! One heap of slabs: its parts in memory, and what a client does with blocks of its own slabs.
 
+use super::caches::Caches;
 use super::class::Class;
 use super::holding::{Holding, Link, List, Step};
 use super::slab::{HEAD_BITS, Local, Remote, Shares, Slab};
@@ -58,10 +59,22 @@ impl<'a> Memory<'a> {
     }
 
     /// Gives the pages of a range back to the system. If it refuses, they stay: it is not needed for correctness.
-    pub(super) fn punch(&self, _offset: u64, _bytes: u64) {
+    pub(super) fn punch(&self, _caches: &Caches, _offset: u64, _bytes: u64) {
         #[cfg(not(loom))]
         if let Some(segment) = self.segment {
             let _ = segment.punch(_offset, _bytes);
+            if !_caches.are_coherent() && segment.is_device() {
+                // They were written.
+                self.flush(_caches, _offset, _bytes);
+            }
+        }
+    }
+
+    /// Writes a range back and drops it.
+    pub(super) fn flush(&self, caches: &Caches, offset: u64, bytes: u64) {
+        if let Some(word) = self.word(offset) {
+            caches.flush(std::ptr::from_ref(word).cast(), bytes);
+            caches.fence();
         }
     }
 }
@@ -115,6 +128,7 @@ pub(super) struct Arena<'a> {
     pub slab_shift: u32,
     pub classes: &'static [Class],
     pub limits: Limits,
+    pub caches: Caches,
     #[cfg(test)]
     pub flaw: Option<crate::flaw::Flaw>,
 }

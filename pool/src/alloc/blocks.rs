@@ -35,6 +35,7 @@ impl<'h> Blocks<'h> {
         bytes: u64,
         init: impl FnOnce(u64),
     ) -> Result<u64, PoolError> {
+        let bytes = self.heap.whole_lines(bytes);
         if let Some(class) = small_class(bytes)
             && let Some(word) = self.cell(cell)
             && let Some(offset) = self.owners[SMALL_KIND].alloc_of(SMALL_SHAPE, class, cell)
@@ -100,6 +101,7 @@ impl<'h> Blocks<'h> {
 
     /// A block, as the open step of what it comes from.
     pub(super) fn get(&self, bytes: u64, cell: u64) -> Result<(From<'h>, u64), PoolError> {
+        let bytes = self.heap.whole_lines(bytes);
         let no_memory = PoolError::NoMemory { bytes };
         let (kind, class) = match small_class(bytes) {
             Some(class) => (SMALL_KIND, class),
@@ -177,7 +179,21 @@ impl<'h> Blocks<'h> {
     /// Gives all slabs of a dead client to the heap.
     pub(super) fn reclaim(&self) -> Result<(), PoolError> {
         self.owners.iter().try_for_each(Owner::reclaim)?;
-        self.huge.settle()
+        self.huge.settle()?;
+        self.depart();
+        Ok(())
+    }
+
+    /// After the identity was leased.
+    pub(super) fn arrive(&self) {
+        self.owners.iter().for_each(Owner::refresh_holding);
+        self.huge.flush_holding();
+    }
+
+    /// Before the identity is free.
+    pub(super) fn depart(&self) {
+        self.owners.iter().for_each(Owner::write_holding_back);
+        self.huge.flush_holding();
     }
 
     /// For tests: finds all slabs that others have emptied.

@@ -3,6 +3,7 @@
 use super::OF_HEAP;
 use super::arena::{Arena, Limits, Memory, PARTIAL, Root, SLABS_MAX, Shape};
 use super::blocks::{Blocks, From};
+use super::caches::{Caches, Coherence, Flushes, LINE_BYTES};
 use super::class::{
     Class, GRANULE_SHIFT, LARGE, LARGE_SHIFT, MEDIUM, MEDIUM_SHIFT, SMALL, SMALL_SHIFT,
 };
@@ -15,18 +16,24 @@ use crate::detect::{Change, Marked, Word};
 use crate::pool::{Client, Done, Mark, Pool};
 use crate::recover::{Recovered, Redo};
 use crate::segment::{PAGE_BYTES, Shared};
+use crate::sync::{AtomicU64, Ordering};
 use std::ops::Deref;
-use std::sync::atomic::Ordering;
 
 /// The data of a pool as a heap, but for what its user keeps at the beginning. Any thread may use it.
 ///
 /// ```text
-///   0           reserved                                                 end of the pool
-///   +-----------+----------------------+--------------+---------+--------+--------+
-///   | the       | lists and slabs of   | small blocks | medium  | large  | huge   |
-///   | user's    | each kind            |              | blocks  | blocks | blocks |
-///   +-----------+----------------------+--------------+---------+--------+--------+
+///   0           reserved                                                              end of the pool
+///   +-----------+---------------------+----------------+--------+---------+--------+--------+
+///   | the       | lists, words of     | slabs as their | small  | medium  | large  | huge   |
+///   | user's    | slabs and granules, | owners know    | blocks | blocks  | blocks | blocks |
+///   |           | of all clients      | them, clients  |        |         |        |        |
+///   +-----------+---------------------+----------------+--------+---------+--------+--------+
+///                                     coherent_bytes
 /// ```
+///
+/// What lies before [`Heap::coherent_bytes`], the parts of the pool included, must be memory that is coherent between
+/// all that use the pool. What follows has one user at a time, and may be memory that is not: then the heap is made by
+/// [`Heap::of_limited_coherence`].
 ///
 /// Huge and large blocks have a quarter of the space each, and medium blocks an eighth. A heap for huge blocks
 /// ([`Heap::of_huge`]) has three quarters for these, an eighth for medium blocks, and no large ones.
@@ -37,6 +44,10 @@ pub struct Heap<'a> {
     /// By kind.
     arenas: [Arena<'a>; KINDS],
     huge: Huge<'a>,
+    coherent_bytes: u64,
+    caches: Caches,
+    /// All blocks are a multiple of one more than this.
+    line_mask: u64,
 }
 
 /// A client with its part of a heap. Dropping it gives its slabs to the other clients. Nobody gets the client itself
@@ -125,22 +136,20 @@ pub struct Fresh<'a, 'h> {
 
 /// Where the parts of one heap of slabs lie.
 struct Plan {
-    slabs: usize,
     roots_at: u64,
+    remotes_at: u64,
     holdings_at: u64,
     slabs_at: u64,
-    remotes_at: u64,
-    end: u64,
 }
 
 impl Plan {
-    fn new(start: u64, rows: usize, kind: &Kind, slabs: usize) -> Plan {
-        let holdings_at = start + ((PARTIAL + kind.classes.len()) * size_of::<Root>()) as u64;
-        let slabs_at = holdings_at + (rows * size_of::<Holding>()) as u64;
-        let remotes_at = slabs_at + (slabs * size_of::<Slab>()) as u64;
-        let end = remotes_at + (slabs * size_of::<Remote>()) as u64;
-        let end = end.next_multiple_of(PAGE_BYTES);
-        Plan { slabs, roots_at: start, holdings_at, slabs_at, remotes_at, end }
+    /// Takes room for what all clients change, and for what has one user at a time.
+    fn new(all: &mut u64, own: &mut u64, rows: usize, kind: &Kind, slabs: usize) -> Plan {
+        let roots_at = take::<Root>(all, PARTIAL + kind.classes.len());
+        let remotes_at = take::<Remote>(all, slabs);
+        let holdings_at = take::<Holding>(own, rows);
+        let slabs_at = take::<Slab>(own, slabs);
+        Plan { roots_at, remotes_at, holdings_at, slabs_at }
     }
 
     fn arena<'a>(
@@ -149,6 +158,7 @@ impl Plan {
         kind: &'static Kind,
         data_at: u64,
         slabs: usize,
+        caches: &Caches,
     ) -> Result<Arena<'a>, PoolError> {
         let words = (pool.segment().bytes() - pool.data()) / 8;
         let memory = Memory {
@@ -172,6 +182,7 @@ impl Plan {
             slab_shift: kind.slab_shift,
             classes: kind.classes,
             limits: kind.limits,
+            caches: caches.clone(),
             #[cfg(test)]
             flaw: None,
         })
@@ -185,12 +196,21 @@ impl<'a> Heap<'a> {
     /// The heap in the data of a pool, behind `reserved` bytes, which are the caller's. All processes name the same
     /// number. An error if the pool is too small, or has a heap that was made with another number.
     pub fn new(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
-        Heap::divided(pool, reserved, Division::Mixed)
+        Heap::divided(pool, reserved, Division::Mixed, Coherence::Full)
     }
 
-    /// The same, with most of the space for huge blocks. An error also if the pool has a heap with another division.
+    /// The same for memory that is coherent in part only ([`Coherence::Limited`]). A block is a whole number of lines
+    /// of 64 bytes. Who has written one writes it back by [`Allocator::flush`] before another client may use or free
+    /// it, and who gets one from another client drops old copies by the same. A client stays on one host, and is
+    /// recovered there. Counted objects and maps need coherent memory, and are refused.
+    pub fn of_limited_coherence(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
+        Heap::divided(pool, reserved, Division::Mixed, Coherence::Limited)
+    }
+
+    /// The same as [`Heap::new`], with most of the space for huge blocks. An error also if the pool has a heap with
+    /// another division.
     pub fn of_huge(pool: &'a Pool, reserved: u64) -> Result<Heap<'a>, PoolError> {
-        Heap::divided(pool, reserved, Division::Huge)
+        Heap::divided(pool, reserved, Division::Huge, Coherence::Full)
     }
 
     /// The least length of a pool for this many clients, in bytes, whose heap by [`Heap::of_huge`] has room for `huge`
@@ -206,7 +226,12 @@ impl<'a> Heap<'a> {
         all.filter(is_possible).ok_or(PoolError::NoMemory { bytes: huge })
     }
 
-    fn divided(pool: &'a Pool, reserved: u64, division: Division) -> Result<Heap<'a>, PoolError> {
+    fn divided(
+        pool: &'a Pool,
+        reserved: u64,
+        division: Division,
+        coherence: Coherence,
+    ) -> Result<Heap<'a>, PoolError> {
         let bytes = pool.segment().bytes();
         let start = pool.data().checked_add(reserved).filter(|start| *start < bytes);
         let start = start.map(|start| start.next_multiple_of(PAGE_BYTES));
@@ -228,35 +253,48 @@ impl<'a> Heap<'a> {
         let rows = pool.clients() + 1;
         // What the structures take is missing at the end of the small slabs.
         let small_count = count(medium_at - start, small);
-        let first = Plan::new(start, rows, small, small_count);
-        let second = Plan::new(first.end, rows, medium, medium_count);
-        let third = Plan::new(second.end, rows, large, large_count);
-        let holdings_at = third.end + PAGE_BYTES;
-        let granules_at = holdings_at + (rows * size_of::<HugeHolding>()) as u64;
-        let small_at = (granules_at + granules * 8).next_multiple_of(PAGE_BYTES);
+        let counts = [small_count, medium_count, large_count];
+        let parts_from = |mut all: u64, mut own: u64| {
+            let mut plan = |n: usize| Plan::new(&mut all, &mut own, rows, &KIND[n], counts[n]);
+            let plans = [0, 1, 2].map(&mut plan);
+            let top_at = take::<AtomicU64>(&mut all, 1);
+            let granules_at = take::<AtomicU64>(&mut all, granules as usize);
+            let holdings_at = take::<HugeHolding>(&mut own, rows);
+            (plans, [top_at, granules_at, holdings_at], all, own)
+        };
+        // How long the first part is says where the second one begins.
+        let (_, _, coherent_bytes, _) = parts_from(start, 0);
+        let (plans, [top_at, granules_at, holdings_at], _, small_at) =
+            parts_from(start, coherent_bytes);
         if small_at > medium_at {
             return Err(short);
         }
-        let small_count = first.slabs.min(count(medium_at - small_at, small));
-        stamp(pool, Mark::Heap, start << 8 | division.bits() | STRUCTURES)?;
+        let small_count = small_count.min(count(medium_at - small_at, small));
+        let limited = if coherence == Coherence::Limited { OF_LIMITED } else { 0 };
+        stamp(pool, Mark::Heap, start << 8 | division.bits() | limited | STRUCTURES)?;
+        let caches = Caches::new(coherence);
+        let arena =
+            |n: usize, data_at, slabs| plans[n].arena(pool, &KIND[n], data_at, slabs, &caches);
         let arenas = [
-            first.arena(pool, small, small_at, small_count)?,
-            second.arena(pool, medium, medium_at, medium_count)?,
-            third.arena(pool, large, large_at, large_count)?,
+            arena(SMALL_KIND, small_at, small_count)?,
+            arena(SMALL_KIND + 1, medium_at, medium_count)?,
+            arena(SMALL_KIND + 2, large_at, large_count)?,
         ];
         let huge = Huge {
             detector: pool.detector(),
             memory: arenas[SMALL_KIND].memory,
             holdings: pool.segment().array(holdings_at, rows)?,
             granules: pool.segment().array(granules_at, granules as usize)?,
-            top: &pool.atomics(third.end, 1)?[0],
-            name: third.end,
+            top: &pool.atomics(top_at, 1)?[0],
+            name: top_at,
             data_at: huge_at,
             granule_shift: GRANULE_SHIFT,
+            caches: caches.clone(),
             #[cfg(test)]
             flaw: None,
         };
-        Ok(Heap { pool, start, arenas, huge })
+        let line_mask = if caches.are_coherent() { 0 } else { LINE_BYTES - 1 };
+        Ok(Heap { pool, start, arenas, huge, coherent_bytes, caches, line_mask })
     }
 
     /// The heap that others have made in the pool. `None`: there is none.
@@ -268,7 +306,8 @@ impl<'a> Heap<'a> {
         // The stamp is compared with that of this program.
         let reserved = (found >> 8).saturating_sub(pool.data());
         let division = if found & OF_HUGE == 0 { Division::Mixed } else { Division::Huge };
-        Heap::divided(pool, reserved, division).map(Some)
+        let coherence = if found & OF_LIMITED == 0 { Coherence::Full } else { Coherence::Limited };
+        Heap::divided(pool, reserved, division, coherence).map(Some)
     }
 
     /// Leases an identity to the caller, and makes it a client of the heap. Does not block. An error if the last
@@ -279,6 +318,7 @@ impl<'a> Heap<'a> {
 
     pub(crate) fn allocator(&'a self, client: Client<'a>) -> Result<Allocator<'a>, PoolError> {
         let mut allocator = Allocator { blocks: self.blocks(client.id()), client };
+        allocator.blocks.arrive();
         // A client that was recovered without the heap has perhaps left a step open.
         allocator.settle()?;
         Ok(allocator)
@@ -289,14 +329,40 @@ impl<'a> Heap<'a> {
         self.pool
     }
 
-    /// Says where the layer above the heap is. An error if others have it elsewhere.
+    /// Says where the layer above the heap is. An error if others have it elsewhere, or if memory is coherent in part
+    /// only: counts are in blocks.
     pub(crate) fn stamp_layer(&self, value: u64) -> Result<(), PoolError> {
+        if !self.caches.are_coherent() {
+            return Err(PoolError::Coherence);
+        }
         stamp(self.pool, Mark::Refs, value)
     }
 
     /// What that layer has said. 0: nothing.
     pub(crate) fn layer(&self) -> u64 {
         self.pool.mark(Mark::Refs).load(Ordering::Acquire)
+    }
+
+    /// Which memory the heap takes for coherent.
+    pub fn coherence(&self) -> Coherence {
+        self.caches.coherence()
+    }
+
+    /// Bytes from the beginning of the pool on that must be coherent between all that use it, whatever the heap takes
+    /// for coherent.
+    pub fn coherent_bytes(&self) -> u64 {
+        self.coherent_bytes
+    }
+
+    /// What this process has flushed by this value: nothing if all memory is coherent.
+    pub fn flushes(&self) -> Flushes {
+        self.caches.flushes()
+    }
+
+    /// The size of a block for this many bytes, before it is rounded up to a class.
+    #[inline(always)]
+    pub(super) fn whole_lines(&self, bytes: u64) -> u64 {
+        bytes.max(1).saturating_add(self.line_mask) & !self.line_mask
     }
 
     /// Where the user's part of the pool ends.
@@ -351,7 +417,7 @@ impl<'a> Heap<'a> {
 
     /// The size of the block that is handed out for this many bytes. All blocks of a size that is a multiple of a power
     /// of two, up to [`Heap::GRANULE_BYTES`], begin at a multiple of it, if the pool is a multiple of granules long;
-    /// small ones up to a page.
+    /// small ones up to a page. Where memory is coherent in part only, `bytes` counts as the next multiple of 64.
     #[inline]
     pub fn size_of_block(bytes: u64) -> u64 {
         super::size_of_block(bytes).1
@@ -383,12 +449,22 @@ fn stamp(pool: &Pool, layer: Mark, value: u64) -> Result<(), PoolError> {
 }
 
 /// A number of the structures' sizes.
-const STRUCTURES: u64 = (size_of::<Holding>() as u64) >> 6 ^ 1;
+const STRUCTURES: u64 = (size_of::<Holding>() as u64) >> 6 ^ 2;
 
 /// In the stamp of a heap for huge blocks.
 const OF_HUGE: u64 = 1 << 7;
 
-const _: () = assert!(STRUCTURES < OF_HUGE);
+/// In the stamp of a heap whose memory is coherent in part.
+const OF_LIMITED: u64 = 1 << 6;
+
+const _: () = assert!(STRUCTURES < OF_LIMITED);
+
+/// Takes room for some values of a type, at a multiple of a page, and moves the place behind it.
+fn take<T>(at: &mut u64, count: usize) -> u64 {
+    let begin = *at;
+    *at = (begin + (count * size_of::<T>()) as u64).next_multiple_of(PAGE_BYTES);
+    begin
+}
 
 /// Space of a heap for huge blocks at least: room for the structures, and for a medium slab of each of 16 clients.
 const SPACE_MIN: u64 = 64 << 20;
@@ -449,6 +525,19 @@ impl<'h> Allocator<'h> {
         }
     }
 
+    /// Writes the lines of a range of blocks back, and drops them from this host's caches; nothing if all memory is
+    /// coherent. Before other clients use or free what this one has written, and before this one reads what others have
+    /// written back ([`Heap::of_limited_coherence`]). An error if the range is not in the data of the pool.
+    pub fn flush(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
+        let heap = self.blocks.heap;
+        if !heap.caches.are_coherent() {
+            let (begin, bytes) = (offset & !7, bytes.saturating_add(offset & 7));
+            heap.pool.atomics(begin, bytes.div_ceil(8) as usize)?;
+            heap.arenas[SMALL_KIND].memory.flush(&heap.caches, begin, bytes);
+        }
+        Ok(())
+    }
+
     /// Gives all memory to the heap that no block of this client needs. It takes time in proportion to its slabs.
     pub fn trim(&mut self) -> Result<(), PoolError> {
         self.blocks.trim()
@@ -505,6 +594,7 @@ impl Drop for Allocator<'_> {
         if !is_dead() {
             // If it fails, the next holder of the identity has the slabs.
             let _ = self.trim();
+            self.blocks.depart();
         }
     }
 }

@@ -26,6 +26,7 @@
 
 use super::OF_HEAP;
 use super::arena::Memory;
+use super::caches::Caches;
 use super::shared_lists::Then;
 use crate::PoolError;
 use crate::crash::crash_point;
@@ -74,6 +75,7 @@ pub(super) struct Huge<'a> {
     /// Where the first granule begins.
     pub data_at: u64,
     pub granule_shift: u32,
+    pub caches: Caches,
     #[cfg(test)]
     pub flaw: Option<crate::flaw::Flaw>,
 }
@@ -361,6 +363,11 @@ impl HugeOwner<'_> {
         self.store(cell, offset);
     }
 
+    /// Before the identity is free, and after it was leased.
+    pub(super) fn flush_holding(&self) {
+        self.huge.caches.flush_value(self.holding);
+    }
+
     fn close(&self) {
         put(&self.holding.step, HugeStep::Idle.bits());
         crash_point!("huge.closed");
@@ -418,7 +425,7 @@ impl HugeOwner<'_> {
             crash_point!("huge.discarded");
         }
         let bytes = u64::from(count) << self.huge.granule_shift;
-        self.huge.memory.punch(self.huge.offset(first), bytes);
+        self.huge.memory.punch(&self.huge.caches, self.huge.offset(first), bytes);
         if !flawed!(self.huge, NoDrop) {
             put(&self.holding.step, HugeStep::Drop { first, count }.bits());
         }

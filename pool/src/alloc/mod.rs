@@ -51,6 +51,7 @@
 mod arena;
 #[cfg(not(loom))]
 mod blocks;
+mod caches;
 mod class;
 mod holding;
 mod huge;
@@ -64,6 +65,8 @@ mod heap;
 
 #[cfg(not(loom))]
 pub(crate) use blocks::Blocks;
+#[cfg(not(loom))]
+pub use caches::{Coherence, Flushes};
 #[cfg(not(loom))]
 pub(crate) use class::{size_of_block, small_class};
 #[cfg(not(loom))]

@@ -4,6 +4,7 @@
 use super::OF_HEAP;
 use super::arena::{Arena, Limits, Memory, Owner, PARTIAL, Root};
 use super::audit::{Contents, audit, audit_huge};
+use super::caches::{Caches, Coherence};
 use super::class::Class;
 use super::holding::Holding;
 use super::huge::{Huge, HugeHolding};
@@ -14,9 +15,18 @@ use crate::detect::{Change, Detector, Intent, Word};
 use crate::flaw::Flaw;
 use crate::identity::process::{Process, Processes};
 use crate::identity::{ClientTable, Held, Slot};
+#[cfg(not(loom))]
+use crate::private_caches::{self, from_above, on_host};
 use crate::recover::{Recovered, Recovery, Redo};
 use crate::sync::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
+
+/// In a model all memory is coherent.
+#[cfg(loom)]
+fn on_host<T>(_host: u32, steps: impl FnOnce() -> T) -> T {
+    steps()
+}
 
 const SHIFT: u32 = 6;
 const CLASSES: [Class; 2] = [Class::new(16, SHIFT), Class::new(32, SHIFT)];
@@ -56,6 +66,9 @@ pub(super) struct World {
     users: usize,
     /// Slabs that a client keeps in a list.
     pub limit: u32,
+    pub coherence: Coherence,
+    /// By identity: where its last holder is or was. A process is on a host of its own.
+    hosts: Vec<AtomicU32>,
     flaw: Option<Flaw>,
 }
 
@@ -71,6 +84,7 @@ pub(super) struct Actor<'a> {
     pub owner: Owner<'a>,
     pub held: Held,
     user: usize,
+    host: u32,
 }
 
 impl World {
@@ -101,6 +115,8 @@ impl World {
             births: some(8),
             users,
             limit: 1,
+            coherence: Coherence::Full,
+            hosts: some(rows),
             flaw,
         }
     }
@@ -119,6 +135,7 @@ impl World {
             slab_shift: SHIFT,
             classes: &CLASSES,
             limits: Limits { empty: self.limit, sized: self.limit, resident: 1 },
+            caches: Caches::new(self.coherence),
             flaw: self.flaw,
         }
     }
@@ -142,8 +159,29 @@ impl World {
             name: HUGE,
             data_at: BASE + (self.users * CELLS * 8 + (self.slabs.len() << SHIFT)) as u64,
             granule_shift: SHIFT,
+            caches: Caches::new(self.coherence),
             flaw: self.flaw,
         }
+    }
+
+    /// Has only those words be coherent that are when coherence is limited, and no others, in lines of a block.
+    #[cfg(not(loom))]
+    pub(super) fn watch(&self) {
+        if self.coherence == Coherence::Full {
+            return private_caches::forget();
+        }
+        fn all<T>(values: &[T]) -> std::ops::Range<usize> {
+            let range = values.as_ptr_range();
+            range.start as usize..range.end as usize
+        }
+        // Cells are the users' business.
+        let blocks = all(&self.memory[self.users * CELLS..]);
+        let own = [blocks, all(&self.slabs), all(&self.holdings), all(&self.huge_holdings)];
+        private_caches::watch(&own, CLASSES[0].bytes as usize);
+    }
+
+    fn host_of(&self, client: u16) -> u32 {
+        self.hosts[usize::from(client)].load(Ordering::Relaxed)
     }
 
     pub(super) fn table(&self) -> ClientTable<'_> {
@@ -162,6 +200,13 @@ impl World {
 
     /// Nobody is at work: the used blocks are those of the cells and words, once each.
     pub(super) fn check(&self) -> Result<Contents, String> {
+        #[cfg(not(loom))]
+        return from_above(|| self.check_all());
+        #[cfg(loom)]
+        self.check_all()
+    }
+
+    fn check_all(&self) -> Result<Contents, String> {
         let mut contents = audit(&self.arena())?;
         contents.used.extend(audit_huge(&self.huge())?);
         let cells = self.memory[..self.users * CELLS].iter();
@@ -198,7 +243,13 @@ impl<'a> View<'a> {
     /// Gets an identity. The arena outlives the process.
     pub(super) fn join(&self, arena: &'a Arena<'a>, user: usize) -> Actor<'a> {
         let held = self.world.table().claim(self.own).expect("an identity is free");
-        Actor { owner: arena.owner(held.id), held, user }
+        self.world.hosts[usize::from(held.id)].store(self.own.pid, Ordering::Relaxed);
+        let actor = Actor { owner: arena.owner(held.id), held, user, host: self.own.pid };
+        on_host(actor.host, || {
+            actor.owner.refresh_holding();
+            self.world.huge().owner(held.id).flush_holding();
+        });
+        actor
     }
 
     /// What a recoverer does, under an identity of its own.
@@ -219,6 +270,15 @@ impl Actor<'_> {
 
     /// From `HUGE_CLASS` on, a run of this many granules more than one.
     fn get(&self, world: &World, class: usize, cell: u64) -> Option<u64> {
+        let got = self.get_any(world, class, cell);
+        if let Some(offset) = got {
+            // Other users may free it.
+            self.owner.arena.memory.flush(&self.owner.arena.caches, offset, CLASSES[0].bytes);
+        }
+        got
+    }
+
+    fn get_any(&self, world: &World, class: usize, cell: u64) -> Option<u64> {
         if let Some(more) = class.checked_sub(HUGE_CLASS) {
             let bytes = (more as u64 + 1) << SHIFT;
             return world.huge().owner(self.held.id).alloc(bytes, cell).unwrap();
@@ -234,6 +294,10 @@ impl Actor<'_> {
 
     /// Fills the cell if it is empty, and else frees its block. False: there was no memory.
     pub(super) fn turn_cell(&self, world: &World, n: usize, class: usize) -> bool {
+        on_host(self.host, || self.turn_cell_here(world, n, class))
+    }
+
+    fn turn_cell_here(&self, world: &World, n: usize, class: usize) -> bool {
         let (at, cell) = self.cell(n);
         let offset = cell.load(Ordering::Relaxed);
         let huge = world.huge();
@@ -263,6 +327,10 @@ impl Actor<'_> {
 
     /// The same of a word that all share. Nothing if another client was faster.
     pub(super) fn turn_word(&self, world: &World, n: usize, class: usize) {
+        on_host(self.host, || self.turn_word_here(world, n, class));
+    }
+
+    fn turn_word_here(&self, world: &World, n: usize, class: usize) {
         let place = (&world.words[n], WORDS_AT + n as u64 * 16);
         let seen = place.0.load();
         let huge = world.huge();
@@ -285,11 +353,27 @@ impl Actor<'_> {
         }
     }
 
+    /// Gives its slabs to the heap.
+    pub(super) fn release_all(&self) {
+        on_host(self.host, || self.owner.release_all().unwrap());
+    }
+
+    /// Finds all slabs that others have emptied.
+    pub(super) fn scavenge(&self) {
+        on_host(self.host, || _ = self.owner.scavenge().unwrap());
+    }
+
     /// Gives its slabs and its identity back.
     pub(super) fn leave(self, world: &World) {
-        self.owner.settled().unwrap();
-        self.owner.release_all().unwrap();
-        world.huge().owner(self.held.id).settled().unwrap();
+        on_host(self.host, || {
+            self.owner.settled().unwrap();
+            self.owner.release_all().unwrap();
+            let huge = world.huge();
+            let huge = huge.owner(self.held.id);
+            huge.settled().unwrap();
+            self.owner.write_holding_back();
+            huge.flush_holding();
+        });
         assert!(world.table().leave(self.held));
     }
 }
@@ -320,15 +404,25 @@ impl Redo for World {
     }
 
     fn redo(&self, client: u16, change: &Change, has_happened: bool) -> Result<(), PoolError> {
-        if change.operation[4] == HUGE {
-            return self.huge().owner(client).redo(change, has_happened);
-        }
-        self.arena().owner(client).redo(change, has_happened)
+        // The recoverer is where the dead client was.
+        on_host(self.host_of(client), || {
+            if change.operation[4] == HUGE {
+                return self.huge().owner(client).redo(change, has_happened);
+            }
+            self.arena().owner(client).redo(change, has_happened)
+        })
     }
 
     fn reclaim(&self, client: u16) -> Result<(), PoolError> {
-        self.arena().owner(client).reclaim()?;
-        self.huge().owner(client).settle()
+        on_host(self.host_of(client), || {
+            let (arena, huge) = (self.arena(), self.huge());
+            let (slabs, runs) = (arena.owner(client), huge.owner(client));
+            slabs.reclaim()?;
+            runs.settle()?;
+            slabs.write_holding_back();
+            runs.flush_holding();
+            Ok(())
+        })
     }
 }
 
@@ -417,7 +511,7 @@ mod explored {
             let first = world.start(1, 1).join(&arena, 0);
             (0..3).for_each(|n| _ = first.turn_cell(&world, n, 1));
             (0..2).for_each(|n| _ = first.turn_cell(&world, n, 1));
-            first.owner.release_all().unwrap();
+            first.release_all();
             let other = spawn(&world, 2, |world, other| _ = other.turn_cell(world, 0, 1));
             first.turn_cell(&world, 0, 1);
             other.join().unwrap();

@@ -2,7 +2,7 @@
 
 use super::arena::Owner;
 use super::holding::{Link, List, Step};
-use super::slab::Local;
+use super::slab::{Links, Local};
 use crate::PoolError;
 use crate::crash::crash_point;
 use crate::sync::{AtomicU64, own, put};
@@ -80,6 +80,7 @@ impl<'a> Owner<'a> {
         let local = Local::from_bits(own(&slab.local));
         if local.class() != 0 {
             self.unlink(self.list(local.class())?, number)?;
+            self.note_links(number, local)?;
             put(&self.remote(number)?.class, 0);
             crash_point!("alloc.retire_unclassed");
             put(&slab.local, Local::of_class(0).bits());
@@ -114,6 +115,9 @@ impl<'a> Owner<'a> {
             }
             put(&self.holding.empty, empty.popped(next).bits());
             crash_point!("alloc.take_popped");
+        }
+        if Links::from_bits(own(&slab.links)).class != class as u64 + 1 {
+            self.write_links_back(number)?;
         }
         put(&self.remote(number)?.class, class as u64 + 1);
         crash_point!("alloc.take_classed");

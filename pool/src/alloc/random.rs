@@ -1,13 +1,15 @@
 //! A heap in memory, with random operations beside a model of them.
 
 use super::audit::{audit, audit_huge};
+use super::caches::{Coherence, Flushes};
 use super::heap::{Allocator, Heap};
 use crate::detect::Marked;
 use crate::pool::Pool;
 use crate::pool::torture::{Nothing, Random};
+use crate::private_caches::{self, Host, from_above, on_host};
 use crate::recover::Recovered;
 use crate::segment::Backing;
-use crate::{Change, PoolError};
+use crate::{Change, PoolError, Refs};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
@@ -35,6 +37,7 @@ pub(super) fn size(random: &mut Random) -> u64 {
 /// What the heap has must be what the model has.
 struct Model<'a> {
     pool: &'a Pool,
+    coherence: Coherence,
     /// By offset: bytes, and which cell has it.
     blocks: BTreeMap<u64, (u64, u64)>,
 }
@@ -62,11 +65,19 @@ impl Model<'_> {
             Err(error) => panic!("{error}"),
         };
         assert_eq!(self.value(n), offset);
-        assert!(offset.is_multiple_of(if bytes > 56 { 16 } else { 8 }));
+        let is_limited = self.coherence == Coherence::Limited;
+        assert!(offset.is_multiple_of(if is_limited {
+            64
+        } else if bytes > 56 {
+            16
+        } else {
+            8
+        }));
         if let Some((before, (length, _))) = self.blocks.range(..offset + bytes).next_back() {
             assert!(before + length <= offset, "{offset:#x} and {before:#x} overlap");
         }
         self.stamp(offset, bytes);
+        allocator.flush(offset, bytes).unwrap();
         self.blocks.insert(offset, (bytes, n));
     }
 
@@ -74,6 +85,7 @@ impl Model<'_> {
         let offset = self.value(n);
         let (bytes, cell) = self.blocks.remove(&offset).unwrap();
         assert_eq!(cell, n);
+        allocator.flush(offset, bytes).unwrap();
         for at in [offset, offset + (bytes.max(8) - 8) / 8 * 8] {
             let found = self.pool.atomics(at, 1).unwrap()[0].load(Ordering::Relaxed);
             assert_eq!(found, !offset, "{offset:#x} was overwritten");
@@ -83,6 +95,10 @@ impl Model<'_> {
     }
 
     fn check(&self, heap: &Heap) {
+        from_above(|| self.check_all(heap));
+    }
+
+    fn check_all(&self, heap: &Heap) {
         let slabs = heap.arenas().iter().flat_map(|arena| audit(arena).unwrap().used);
         let used: Vec<u64> = slabs.chain(audit_huge(heap.huge()).unwrap()).collect();
         assert!(self.blocks.keys().eq(&used));
@@ -91,45 +107,87 @@ impl Model<'_> {
 
 #[test]
 fn random_operations_are_those_of_a_model() {
+    let pool = memory();
+    let heap = Heap::new(&pool, RESERVED).unwrap();
+    random_operations(&heap, 40);
+    assert_all_is_free(&heap);
+    assert_eq!(heap.flushes(), Flushes::default());
+}
+
+/// The same where only the words before the slabs are coherent.
+#[test]
+fn random_operations_are_those_of_a_model_where_caches_are_not_coherent() {
+    let pool = memory();
+    let heap = Heap::of_limited_coherence(&pool, RESERVED).unwrap();
+    assert!(matches!(Heap::new(&pool, RESERVED), Err(PoolError::Layout { .. })));
+    assert_eq!(Heap::find(&pool).unwrap().unwrap().coherence(), Coherence::Limited);
+    assert!(matches!(Refs::new(&heap, pool.data()), Err(PoolError::Coherence)));
+    let base = pool.segment().base().as_ptr() as usize;
+    let own = base + heap.coherent_bytes() as usize..base + BYTES as usize;
+    private_caches::watch(&[own], 64);
+    let mut first = heap.join().unwrap();
+    let none = first.alloc_into(pool.data(), 0).unwrap();
+    assert_eq!(heap.block_bytes(none), Some(64));
+    assert_eq!(first.free_from(pool.data()).unwrap(), none);
+    drop(first);
+    random_operations(&heap, 12);
+    private_caches::forget();
+    assert_all_is_free(&heap);
+    let flushes = heap.flushes();
+    assert!(flushes.lines >= flushes.fences && flushes.fences > 10_000, "{flushes:?}");
+}
+
+/// Three clients, on three hosts that are others when other clients come.
+fn random_operations(heap: &Heap, rounds: u64) {
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = std::env::var("FARHEAP_POOL_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or(clock);
     println!("seed {seed}");
     let mut random = Random(seed);
-    let pool = memory();
-    let heap = Heap::new(&pool, RESERVED).unwrap();
-    let mut allocators = [0; 3].map(|_| heap.join().unwrap());
-    let mut model = Model { pool: &pool, blocks: BTreeMap::new() };
-    for round in 0..40 {
+    let join = |host: Host| (host, on_host(host, || heap.join().unwrap()));
+    let mut clients = [0, 1, 2].map(join);
+    let mut model =
+        Model { pool: heap.pool(), coherence: heap.coherence(), blocks: BTreeMap::new() };
+    for round in 0..rounds {
         // Sometimes nearly all cells are in use, sometimes few.
         let cells = 1 + random.below(CELLS);
         for _ in 0..5_000 {
             let (n, by) = (random.below(cells), random.below(3) as usize);
-            if model.value(n) != 0 {
-                model.free(&mut allocators[by], n);
-            } else {
-                let bytes = size(&mut random);
-                model.alloc(&mut allocators[by], n, bytes);
-            }
+            let (host, client) = &mut clients[by];
+            on_host(*host, || {
+                if model.value(n) != 0 {
+                    model.free(client, n);
+                } else {
+                    let bytes = size(&mut random);
+                    model.alloc(client, n, bytes);
+                }
+            });
         }
         if round % 4 == 0 {
-            allocators[random.below(3) as usize].trim().unwrap();
+            let (host, client) = &mut clients[random.below(3) as usize];
+            on_host(*host, || client.trim().unwrap());
         }
-        if round % 7 == 0 {
+        if round % 3 == 0 {
             let by = random.below(3) as usize;
             // It joins before the other leaves: under another identity.
-            allocators[by] = heap.join().unwrap();
+            let next = join(random.below(3) as Host);
+            let (host, last) = std::mem::replace(&mut clients[by], next);
+            on_host(host, || drop(last));
         }
         // Nothing may be open for the audit.
-        allocators.iter_mut().for_each(|allocator| allocator.settle().unwrap());
-        model.check(&heap);
+        for (host, client) in &mut clients {
+            on_host(*host, || client.settle().unwrap());
+        }
+        model.check(heap);
     }
     let cells: Vec<u64> = model.blocks.values().map(|(_, cell)| *cell).collect();
     for n in cells {
-        model.free(&mut allocators[random.below(3) as usize], n);
+        let (host, client) = &mut clients[random.below(3) as usize];
+        on_host(*host, || model.free(client, n));
     }
-    drop(allocators);
-    assert_all_is_free(&heap);
+    for (host, client) in clients {
+        on_host(host, || drop(client));
+    }
 }
 
 /// Everything was freed, and all clients have left.

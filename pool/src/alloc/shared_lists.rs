@@ -98,7 +98,15 @@ impl<'a> Owner<'a> {
     /// The word was changed. May be repeated.
     pub(super) fn finish_change(&self, then: Then) -> Result<(), PoolError> {
         match then {
-            Then::Collect { slab, local } => put(&self.slab(slab)?.local, local),
+            Then::Collect { slab: number, local } => {
+                let slab = self.slab(number)?;
+                let (before, after) = (Local::from_bits(own(&slab.local)), Local::from_bits(local));
+                if after.head() == 0 {
+                    self.note_links(number, before)?;
+                }
+                put(&slab.local, local);
+                self.refresh_list(number, after)?;
+            }
             Then::Detach { slab, class, next } => {
                 // The slab may be another client's now.
                 let list = self.list(class)?;
@@ -112,6 +120,7 @@ impl<'a> Owner<'a> {
                 }
             }
             Then::Own { slab } => {
+                self.refresh_slab(slab)?;
                 let local = Local::from_bits(own(&self.slab(slab)?.local));
                 self.push(self.list(local.class())?, slab)?;
                 crash_point!("alloc.owned");
@@ -182,6 +191,7 @@ impl<'a> Owner<'a> {
                 }
                 Place::Owned | Place::Listed => {
                     self.set_link(number, offset, shares.head())?;
+                    self.write_link_back(offset);
                     crash_point!("alloc.remote_linked");
                     let owner = shares.owner();
                     let count = shares.count() + 1;
@@ -260,6 +270,7 @@ impl<'a> Owner<'a> {
         let class = Local::from_bits(own(&slab.local)).class();
         let then = Then::Detach { slab: number, class, next: own(&slab.next) as Link };
         let next = Shares::new(Place::Detached, 0, 0, 0);
+        self.write_slab_back(number)?;
         self.change(self.remote_word(number)?, seen, next.bits(), then).map(|_| ())
     }
 
@@ -394,9 +405,12 @@ impl<'a> Owner<'a> {
         while Shares::from_bits(seen.value).is_owned_by(self.id) {
             self.unlink(self.list(class)?, number)?;
             let place = if class == 0 { Place::Free } else { Place::Listed };
+            self.note_links(number, Local::from_bits(own(&slab.local)))?;
+            self.write_links_back(number)?;
             if class == 0 {
                 self.vacate(number);
             }
+            self.write_slab_back(number)?;
             let next = Shares::from_bits(seen.value).placed(place, 0).bits();
             match self.change(self.remote_word(number)?, seen, next, Then::Disown)? {
                 Ok(()) => break,
@@ -421,7 +435,7 @@ impl<'a> Owner<'a> {
         let free = List::from_bits(self.arena.roots[FREE].word.value());
         if free.count() >= self.arena.limits.resident {
             let at = self.arena.data_at + (u64::from(number) << self.arena.slab_shift);
-            self.arena.memory.punch(at, 1 << self.arena.slab_shift);
+            self.arena.memory.punch(&self.arena.caches, at, 1 << self.arena.slab_shift);
         }
     }
 

@@ -7,19 +7,21 @@ use crate::sync::AtomicU64;
 /// What the owner knows of a slab, in a cache line of its own. Only the owner writes, or its recoverer:
 ///
 /// ```text
-///   0        8       16      24                 64
-///   +--------+-------+-------+------------------+
-///   | local  | next  | prev  | unused           |
-///   +--------+-------+-------+------------------+
+///   0        8       16      24      32          64
+///   +--------+-------+-------+-------+-----------+
+///   | local  | next  | prev  | links | unused    |
+///   +--------+-------+-------+-------+-----------+
 /// ```
 ///
-/// `next` and `prev` link it in the owner's list.
+/// `next` and `prev` link it in the owner's list. `links` says which words of blocks the owner's cache perhaps has
+/// ([`Links`]).
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct Slab {
     pub local: AtomicU64,
     pub next: AtomicU64,
     pub prev: AtomicU64,
+    pub links: AtomicU64,
 }
 
 /// What all clients know of a slab:
@@ -152,6 +154,41 @@ impl Local {
     #[inline(always)]
     pub(super) fn pushed(self, block: u32) -> Local {
         Local((self.0 & !HEAD | u64::from(block + 1)) - (1 << USED))
+    }
+}
+
+/// Where the owner of a slab has perhaps written links that are in no list of it any more: in the first words of
+/// `count` blocks of one class, from the beginning on. As one word:
+///
+/// ```text
+///   63               32 31                0
+///   +------------------+------------------+
+///   | class            | count            |
+///   +------------------+------------------+
+/// ```
+///
+/// `class` is one more than that of the blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Links {
+    pub class: u64,
+    pub count: u32,
+}
+
+impl Links {
+    pub(super) fn from_bits(bits: u64) -> Links {
+        Links { class: bits >> 32, count: bits as u32 }
+    }
+
+    pub(super) fn bits(self) -> u64 {
+        self.class << 32 | u64::from(self.count)
+    }
+
+    /// Those of a slab as well, whose blocks are of the same class.
+    pub(super) fn with(self, local: Local) -> Links {
+        match local.class() {
+            0 => self,
+            class => Links { class, count: self.count.max(local.virgin()) },
+        }
     }
 }
 

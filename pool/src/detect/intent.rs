@@ -88,6 +88,11 @@ impl Intents<'_> {
         self.all[usize::from(client)].acknowledged.store(era, Ordering::Release);
     }
 
+    /// How many changes were announced, over all leases of the identity.
+    pub fn announced(&self, client: u16) -> u64 {
+        self.all[usize::from(client)].era.load(Ordering::Relaxed)
+    }
+
     /// What a client that is dead left open.
     pub fn open(&self, client: u16) -> Option<Open> {
         let intent = &self.all[usize::from(client)];

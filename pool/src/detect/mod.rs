@@ -115,6 +115,11 @@ impl<'a> Detector<'a> {
         crash_point!("detect.acknowledged");
     }
 
+    /// How many changes were announced under an identity, over all its leases.
+    pub(crate) fn announced(&self, client: u16) -> u64 {
+        self.intents.announced(client)
+    }
+
     /// What a dead client left open.
     pub(crate) fn open(&self, client: u16) -> Option<Open> {
         self.intents.open(client)

@@ -18,10 +18,10 @@ use crate::refs::tests::{BYTES, CLIENTS, RESERVED};
 use crate::refs::{RefClient, Refs};
 use crate::segment::Backing;
 use crate::sync::own;
+use crate::sync::{AtomicU64, Ordering};
 use crate::test_folder::Folder;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 

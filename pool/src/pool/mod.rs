@@ -7,10 +7,10 @@ use crate::identity::process::{Kernel, Process, Processes};
 use crate::identity::{ClientTable, Held, Slot};
 use crate::recover::{Recovered, Recovery, Redo};
 use crate::segment::{Backing, HEADER_BYTES, PAGE_BYTES, Segment, Stamp};
+use crate::sync::{AtomicU64, Ordering};
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A segment with identities. Any thread may use it; it changes nothing that clients share.
@@ -315,6 +315,12 @@ impl Client<'_> {
         let client = self.held.id;
         let exchanged = self.pool.detector().exchange(client, word, seen, value, change)?;
         Ok(exchanged.map(|era| Done { client, era }))
+    }
+
+    /// How many changes of words that several clients change were begun under this identity, those of its earlier
+    /// holders and of the heap included.
+    pub fn changes(&self) -> u64 {
+        self.pool.detector().announced(self.held.id)
     }
 
     /// All that belongs to the change is written. Panics if it is another client's.

@@ -5,10 +5,10 @@
 
 use super::*;
 use crate::crash::{Crash, Death, POINTS, die_at, is_of_all};
+use crate::sync::{AtomicU64, Ordering};
 use crate::test_folder::Folder;
 use std::env;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

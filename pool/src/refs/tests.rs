@@ -18,9 +18,9 @@ use crate::recover::Recovery;
 use crate::ring::Ring;
 use crate::segment::Backing;
 use crate::stories::{Stories, Told, one_fails};
+use crate::sync::{AtomicU64, Ordering};
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) const BYTES: u64 = 128 << 20;

@@ -7,10 +7,10 @@ use crate::pool::Pool;
 use crate::pool::torture::Nothing;
 use crate::recover::Recovery;
 use crate::segment::Backing;
+use crate::sync::{AtomicU64, Ordering};
 use crate::{Client, PoolError};
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORDS: usize = 4;
 /// Words of a frame.

@@ -9,9 +9,9 @@ use crate::crash::{Crash, Death, POINTS};
 use crate::pool::Pool;
 use crate::pool::torture::{Nothing, Process, Random, length_and_seed, started};
 use crate::segment::Backing;
+use crate::sync::{AtomicU64, Ordering};
 use crate::test_folder::Folder;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The first page of a segment.
 
 use crate::PoolError;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 /// What a program must have in common with the one that made the segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,6 +20,7 @@ pub use file::Backing;
 pub(crate) use header::{HEADER_BYTES, Stamp};
 
 use crate::PoolError;
+use crate::sync::{AtomicU64, Ordering};
 use file::{Kind, Opened};
 use header::Header;
 use std::fs::File;
@@ -27,7 +28,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What segments are multiples of, in bytes.
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -169,6 +169,11 @@ impl Segment {
     /// Whether only this process has it.
     pub(crate) fn is_private(&self) -> bool {
         matches!(self.kind, Kind::Private)
+    }
+
+    /// Whether it is a device, which keeps its memory: [`Segment::punch`] writes it.
+    pub(crate) fn is_device(&self) -> bool {
+        matches!(self.kind, Kind::Device)
     }
 
     /// Bytes that this process gave back by [`Segment::punch`], all in all.

@@ -13,8 +13,8 @@ use crate::refs::Refs;
 use crate::refs::tests::{CLIENT, Census, LAST, RECOVERER, RESERVED, SURVIVOR, memory, recover};
 use crate::stories::{Stories, Told, one_fails};
 use crate::sync::own;
+use crate::sync::{AtomicU64, Ordering};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Few buckets, so that most have several entries.
 pub(super) const OPTIONS: MapOptions = MapOptions { entries: 0, capacity: u64::MAX, evicts: false };

@@ -12,9 +12,9 @@ use crate::pool::torture::{KilledPairs, Nothing, Process, Random, started};
 use crate::refs::tests::{BYTES, CLIENTS, RESERVED};
 use crate::refs::{RefClient, Refs};
 use crate::segment::Backing;
+use crate::sync::{AtomicU64, Ordering};
 use crate::test_folder::Folder;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How many children have begun to work, and what each side was told.

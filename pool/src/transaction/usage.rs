@@ -8,7 +8,7 @@ use crate::map::tests::NAME;
 use crate::map::usage::with;
 use crate::map::{Map, MapOptions};
 use crate::pool::torture::Random;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 use std::thread;
 
 fn on_map(test: impl FnOnce(&Transactions)) {
