@@ -46,6 +46,11 @@ impl Jtreg<'_> {
         home: &Path,
         told: &mut dyn FnMut(Outcome),
     ) -> io::Result<bool> {
+        if !Path::new(JAR).is_file() {
+            // The status of a JVM that finds no file is that of jtreg when tests failed.
+            let why = format!("jtreg is not installed: there is no {JAR} (Debian package jtreg7)");
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        }
         let scratch = Scratch::new("jtreg")?;
         let (work, list) = (scratch.folder("work")?, scratch.path().join("tests"));
         let lines = tests.iter().map(|test| format!("{}\n", suite.join(test).display()));
