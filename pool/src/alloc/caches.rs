@@ -7,11 +7,11 @@
 //!
 //! | line | who uses it | written back before | dropped after |
 //! |---|---|---|---|
-//! | what the owner knows of a slab ([`super::slab::Slab`]) | the owner | it is detached or released | it is taken |
-//! | the link in a free block of the owner's list | the owner | the slab is released, or gets another class | it is taken |
-//! | the link in a block that another client frees | the client, then the owner | the change that lists it | the owner collects the list |
+//! | a slab as its owner knows it ([`super::slab::Slab`]) | the owner | it is detached or released | it is taken |
+//! | links of free blocks in the owner's list | the owner | the slab is released or gets another class | it is taken |
+//! | the link in a block that others free | who frees it, then the owner | the change that lists it | it is collected |
 //! | what a client does ([`super::holding::Holding`]) | the client | the identity is free | it is leased |
-//! | the contents of a block | the user | another client has the block: [`Allocator::flush`](super::heap::Allocator::flush) | the same |
+//! | what is in a block (`Allocator::flush`) | the program | another client has the block | the same |
 //!
 //! Blocks are whole lines, so no line has parts of two blocks.
 //!
