@@ -1,6 +1,7 @@
 //! Debian packages fetched into the cache folder with a private apt configuration, so that the
-//! machine's own package sources stay as they are.
+//! machine's own package sources stay as they are. Packages come from where the machine's own do.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -22,14 +23,14 @@ impl Apt {
             .lines()
             .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
             .ok_or_else(|| io::Error::other("this machine's Debian release has no name"))?;
-        let mut sources = String::new();
-        for kind in ["deb", "deb-src"] {
-            for (host, suite) in [("debian", ""), ("debian-security", "-security")] {
-                sources += &format!(
-                    "{kind} [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
-                     http://deb.debian.org/{host} {codename}{suite} main\n"
-                );
-            }
+        let mut targets = Command::new("apt-get");
+        targets.args(["indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"]);
+        let shown = checked(targets.arg("Created-By: Packages"))?;
+        let sources = sources(&String::from_utf8_lossy(&shown.stdout), codename);
+        if sources.is_empty() {
+            return Err(io::Error::other(format!(
+                "apt of this machine has no source of {codename}"
+            )));
         }
         std::fs::write(apt.folder.join("sources.list"), sources)?;
         checked(apt.command("apt-get").arg("update"))?;
@@ -89,6 +90,22 @@ impl Apt {
     }
 }
 
+/// Lines of a list of sources: for binary and for source packages, of each main index of Debian's release in lines of
+/// address, release and component.
+fn sources(indexes: &str, codename: &str) -> String {
+    let indexes = indexes.lines().filter(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let is_of_release = words.next().is_some_and(|release| release.starts_with(codename));
+        is_of_release && words.next() == Some("main")
+    });
+    let indexes: BTreeSet<&str> = indexes.collect();
+    let lines = indexes.into_iter().flat_map(|index| {
+        let key = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg";
+        ["deb", "deb-src"].map(|kind| format!("{kind} [{key}] {index}\n"))
+    });
+    lines.collect()
+}
+
 fn checked(command: &mut Command) -> io::Result<Output> {
     let output = command.output()?;
     if output.status.success() {
@@ -96,4 +113,28 @@ fn checked(command: &mut Command) -> io::Result<Output> {
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_string();
     Err(io::Error::other(format!("{}: {message}", command.get_program().to_string_lossy())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn main_indexes_of_the_release_are_sources() {
+        let indexes = "http://a.example/debian/ bookworm main\n\
+                       http://a.example/debian/ bookworm main\n\
+                       http://a.example/debian-security/ bookworm-security main\n\
+                       http://b.example/ nodistro main\n\
+                       http://c.example/ bookworm stable\n";
+        let found = sources(indexes, "bookworm");
+        let lines: Vec<_> = found.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
+        let of = |n: usize| [lines[n][0], lines[n][2], lines[n][3], lines[n][4]];
+        assert_eq!(lines.len(), 4);
+        assert_eq!(
+            of(0),
+            ["deb", "http://a.example/debian-security/", "bookworm-security", "main"]
+        );
+        assert_eq!(of(3), ["deb-src", "http://a.example/debian/", "bookworm", "main"]);
+        assert_eq!(sources(indexes, "trixie"), "");
+    }
 }
