@@ -330,8 +330,8 @@ pub extern "C" fn get_chars(
 }
 
 /// `ArraysSupport.vectorizedMismatch`: the index of the first elements of `1 << log2_bytes` bytes that differ, else
-/// the complement of the number of elements that were not compared. Where an array is null the offset is an address,
-/// which is left to the library's own accesses, that may fail.
+/// the complement of the number of elements that were not compared: none. Callers compare the rest of bytes, shorts and
+/// ints themselves, but not of longs, of which there must be none. Where an array is null the offset is an address.
 pub extern "C" fn mismatch(
     a: ObjectRef,
     a_offset: i64,
@@ -340,11 +340,9 @@ pub extern "C" fn mismatch(
     count: i32,
     log2_bytes: i32,
 ) -> i64 {
-    if a.is_null() || b.is_null() || count < 0 {
-        return i64::from(!count);
-    }
-    let bytes = (count as usize) << (log2_bytes & 3);
-    // SAFETY: the callers in the library have checked that the arrays have this many elements.
+    let bytes = (count.max(0) as usize) << (log2_bytes & 3);
+    // SAFETY: the callers in the library have checked that the arrays, or the buffers at the addresses, have this many
+    // elements.
     let [a, b] = [(a, a_offset), (b, b_offset)].map(|(array, offset)| unsafe {
         std::slice::from_raw_parts((array.address() + offset as usize) as *const u8, bytes)
     });
@@ -383,6 +381,26 @@ mod tests {
         }
         assert_eq!(compare_units(&[1, 2, 3], &[1, 2]), 1);
         assert_eq!(compare_units(&[1, 2], &[1, 0xffff]), 2 - 0xffff);
+    }
+
+    #[test]
+    fn elements_outside_of_arrays_are_compared() {
+        let a: Vec<u64> = (0..40).collect();
+        for log2_bytes in 0..4 {
+            let count = 40 * 8 >> log2_bytes;
+            let compared = |b: &[u64], count| {
+                let [a, b] = [a.as_ptr(), b.as_ptr()].map(|first| first as i64);
+                mismatch(ObjectRef::NULL, a, ObjectRef::NULL, b, count, log2_bytes)
+            };
+            assert_eq!(compared(&a.clone(), count), !0);
+            for at in 0..40 {
+                let mut b = a.clone();
+                b[at] ^= 1 << 63;
+                let index = (at as i64 * 8 + 7) >> log2_bytes;
+                assert_eq!(compared(&b, count), index);
+                assert_eq!(compared(&b, index as i32), !0);
+            }
+        }
     }
 
     #[test]
