@@ -257,10 +257,9 @@ fn serve(client: &RefClient, pool: &Pool) -> u64 {
         if message.function().expect("an object") == LAST {
             return 0;
         }
-        let [argument, result] = [message.argument(0), message.result()];
-        let [argument, result] = [argument, result].map(|found| found.expect("a reference"));
-        let value = argument.data().expect("an object")[0].load(Ordering::Relaxed);
-        result.data().expect("an object")[0].store(value + 1, Ordering::Relaxed);
+        let [argument, result] = [message.argument_data(0), message.result_data()];
+        let [argument, result] = [argument, result].map(|found| &found.expect("an object")[0]);
+        result.store(argument.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         assert!(sender.send(message.into_ref()).expect("a ring").is_ok(), "the ring has room");
     }
 }

@@ -24,6 +24,13 @@ pub struct Setting {
     pub options: Vec<String>,
 }
 
+impl Setting {
+    /// Whether its remote memory is in a pool. Then the VM chooses how many agents there are, if any.
+    pub fn has_memory_pool(&self) -> bool {
+        self.options.iter().any(|option| option.starts_with("-XX:MemoryPool="))
+    }
+}
+
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.collector, self.local_memory)?;
@@ -66,7 +73,9 @@ impl Vm {
         let mut command = jdk::plain(&self.path, jdk);
         command.args(["run", "--gc", &setting.collector]);
         command.args(["--local-memory", &setting.local_memory]);
-        command.args(["--memory-servers", &setting.memory_servers.to_string()]);
+        if !setting.has_memory_pool() {
+            command.args(["--memory-servers", &setting.memory_servers.to_string()]);
+        }
         command.args(&setting.options);
         command
     }

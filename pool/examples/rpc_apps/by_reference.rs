@@ -245,10 +245,8 @@ pub fn work(client: &RefClient, pool: &Pool, board: &Board, seat: usize) {
             return;
         }
         let count = message.arguments().expect("an object");
-        let arguments: Vec<_> =
-            (0..count).map(|n| message.argument(n).expect("an argument")).collect();
         let data: Vec<_> =
-            arguments.iter().map(|argument| argument.data().expect("an object")).collect();
+            (0..count).map(|n| message.argument_data(n).expect("an argument")).collect();
         let result = put(client, runner.call(function & 0xff, &data));
         // The message is the worker's now, and so are its references.
         let message = message.into_ref();

@@ -195,15 +195,13 @@ impl Owner<'_> {
         if self.arena.caches.are_coherent() || flawed!(self.arena, OldLinks) {
             return Ok(());
         }
-        let mut next = local.head();
-        for _ in local.used()..local.virgin() {
-            let offset = self.arena.offset(number, next.wrapping_sub(1));
-            if next == 0 {
-                break;
-            }
+        let (mut next, mut left) = (local.head(), local.virgin().saturating_sub(local.used()));
+        while next != 0 && left > 0 {
+            let offset = self.arena.offset(number, next - 1);
             self.flush_link(offset);
             let link = self.link(number, offset);
             next = link.ok_or_else(|| self.damaged("a free block", offset))?;
+            left -= 1;
         }
         Ok(())
     }

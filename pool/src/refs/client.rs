@@ -253,16 +253,21 @@ impl<'a> RefClient<'a> {
     /// Gets a counted reference to what the n-th embedded reference of an object refers to. Only for the client that
     /// writes that reference: others use a [`Reader`].
     pub fn get(&self, object: &Ref, n: u32) -> Result<Option<Ref<'_>>, PoolError> {
+        match self.referred(object, n)? {
+            0 => Ok(None),
+            other => self.attach(other),
+        }
+    }
+
+    /// The object that the n-th embedded reference refers to, which is not counted. 0: none.
+    pub(super) fn referred(&self, object: &Ref, n: u32) -> Result<u64, PoolError> {
         self.check(object)?;
         let count = self.embedded(object.object())?;
         if u64::from(n) >= count {
             return Err(PoolError::NoReference { index: n.into(), count });
         }
         let cell = self.holder.memory.embedded(object.object(), n.into());
-        match own(self.holder.memory.cell(cell)?) {
-            0 => Ok(None),
-            other => self.attach(other),
-        }
+        Ok(own(self.holder.memory.cell(cell)?))
     }
 
     /// Makes the n-th persistent root refer to an object, or to nothing: it outlives all clients (section 6.4). One

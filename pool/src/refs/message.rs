@@ -10,7 +10,7 @@
 use super::client::RefClient;
 use super::reference::Ref;
 use crate::PoolError;
-use crate::sync::Ordering;
+use crate::sync::{AtomicU64, Ordering};
 
 /// A call: its references are the arguments, and the last one is the result.
 ///
@@ -73,16 +73,29 @@ impl<'c> Message<'c> {
 
     /// An argument. It is counted, so it stays whatever becomes of the message: one compare-and-swap.
     pub fn argument(&self, n: u64) -> Result<Ref<'c>, PoolError> {
-        let count = self.arguments()?;
-        if n >= count {
-            return Err(PoolError::NoReference { index: n, count });
-        }
-        self.reference.follow(n as u32)
+        self.reference.follow(self.index(n)?)
     }
 
     /// The result, counted as an argument is.
     pub fn result(&self) -> Result<Ref<'c>, PoolError> {
         self.reference.follow(self.arguments()? as u32)
+    }
+
+    /// The words of an argument while the message is held, which counts it. No atomic instruction. Another reference to
+    /// the message must not be used to change its arguments meanwhile: the words may be another object's then.
+    pub fn argument_data(&self, n: u64) -> Result<&[AtomicU64], PoolError> {
+        self.reference.data_behind(self.index(n)?)
+    }
+
+    /// The words of the result, as those of an argument.
+    pub fn result_data(&self) -> Result<&[AtomicU64], PoolError> {
+        self.reference.data_behind(self.arguments()? as u32)
+    }
+
+    /// Which of the references an argument is.
+    fn index(&self, n: u64) -> Result<u32, PoolError> {
+        let count = self.arguments()?;
+        if n < count { Ok(n as u32) } else { Err(PoolError::NoReference { index: n, count }) }
     }
 
     /// The object, to send it.

@@ -51,6 +51,15 @@ impl<'c> Ref<'c> {
         found.ok_or(PoolError::NoReference { index: n.into(), count: 0 })
     }
 
+    /// The words of what the n-th embedded reference refers to. It is not counted: nobody may change that reference
+    /// meanwhile.
+    pub(super) fn data_behind(&self, n: u32) -> Result<&[AtomicU64], PoolError> {
+        match self.client.referred(self, n)? {
+            0 => Err(PoolError::NoReference { index: n.into(), count: 0 }),
+            object => self.client.data(object),
+        }
+    }
+
     /// Releases the reference, as dropping it does, and says what went wrong: then it is released later.
     #[inline]
     pub fn release(self) -> Result<(), PoolError> {

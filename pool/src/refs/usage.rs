@@ -272,7 +272,12 @@ fn a_call_copies_nothing() {
         let value = |n| message.argument(n).unwrap().data().unwrap()[0].load(Relaxed);
         let sum = value(0) + value(1);
         message.result().unwrap().data().unwrap()[0].store(sum, Relaxed);
+        for n in 0..2 {
+            assert_eq!(message.argument_data(n).unwrap()[0].load(Relaxed), value(n));
+        }
+        assert_eq!(message.result_data().unwrap()[0].load(Relaxed), sum);
         assert!(matches!(message.argument(2), Err(PoolError::NoReference { .. })));
+        assert!(matches!(message.argument_data(2), Err(PoolError::NoReference { .. })));
         let mut answers = server.sender(&ring(&pool, 1)).unwrap();
         answers.send(message.into_ref()).unwrap().ok().unwrap();
     }
@@ -287,6 +292,7 @@ fn a_call_copies_nothing() {
     let word = &caller.holder().memory.header(object.object()).unwrap().word;
     let empty = Message::of(object).unwrap();
     assert!(matches!(empty.result(), Err(PoolError::NoReference { .. })));
+    assert!(matches!(empty.result_data(), Err(PoolError::NoReference { .. })));
     word.reset(Count::new(0, 1).bits());
     assert!(matches!(empty.arguments(), Err(PoolError::NoReference { .. })));
 }

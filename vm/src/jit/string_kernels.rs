@@ -387,7 +387,7 @@ mod tests {
     fn elements_outside_of_arrays_are_compared() {
         let a: Vec<u64> = (0..40).collect();
         for log2_bytes in 0..4 {
-            let count = 40 * 8 >> log2_bytes;
+            let count = (40 * 8) >> log2_bytes;
             let compared = |b: &[u64], count| {
                 let [a, b] = [a.as_ptr(), b.as_ptr()].map(|first| first as i64);
                 mismatch(ObjectRef::NULL, a, ObjectRef::NULL, b, count, log2_bytes)
