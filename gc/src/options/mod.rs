@@ -361,9 +361,9 @@ options! {
         pub epoch_percent: u32 as Percent = 10, "EpochPercent" in 1..=100, Paper;
         /// Threads that work together in a pause, where the collector uses several. 0: one for each CPU, and five
         /// eighths of those beyond eight.
-        pub parallel_gc_threads: Option<usize> as CountOrNone = None, "ParallelGCThreads" in 0..=64, Product;
+        pub parallel_gc_threads: Option<usize> as CountOrNone = None, "ParallelGCThreads" in 0..=1024, Product;
         /// Threads that work while the program runs. 0: a quarter of ParallelGCThreads.
-        pub concurrent_gc_threads: Option<usize> as CountOrNone = None, "ConcGCThreads" in 0..=64, Product;
+        pub concurrent_gc_threads: Option<usize> as CountOrNone = None, "ConcGCThreads" in 0..=1024, Product;
         /// Largest part of a region that may be garbage before its objects are moved.
         pub region_waste_percent: u32 as Percent = 8, "RegionWastePercent" in 0..=100, Product;
         /// Milliseconds that a softly reachable object is kept for each free megabyte.

@@ -12,8 +12,10 @@ use std::time::Duration;
 pub struct HeapSizes {
     /// `-Xmx`
     pub max_bytes: Option<usize>,
-    /// `-Xms`
+    /// `-Xms`, or `InitialHeapSize` alone. 0: the VM's choice.
     pub initial_bytes: Option<usize>,
+    /// `-Xms`, or `MinHeapSize` alone. 0: the VM's choice.
+    pub min_bytes: Option<usize>,
     pub young: YoungSizes,
 }
 
@@ -51,6 +53,8 @@ impl HeapSizes {
     fn apply_memory(&self, options: &mut Options, memory_bytes: u64) -> Result<(), BadOption> {
         let during = "Error occurred during initialization of VM\n";
         let bad = |what: &str| Err(BadOption(format!("{during}{what}")));
+        let given = |bytes: Option<usize>| bytes.filter(|bytes| *bytes > 0);
+        let (given_initial, given_min) = (given(self.initial_bytes), given(self.min_bytes));
         let ram = ram_bytes(options, memory_bytes);
         let default_initial = match options.initial_ram_percentage {
             Some(percent) => part(ram, percent),
@@ -58,14 +62,26 @@ impl HeapSizes {
         };
         let max_bytes = self.max_bytes.unwrap_or_else(|| {
             let max_bytes = default_heap_bytes(options, ram).max(HEAP_BYTES_MIN);
-            max_bytes.max(self.initial_bytes.unwrap_or(0))
+            max_bytes.max(given_initial.unwrap_or(0))
         });
         if max_bytes < HEAP_BYTES_MIN {
             return bad("Too small maximum heap");
         }
-        let initial_bytes = self.initial_bytes.unwrap_or(default_initial.min(max_bytes));
+        if given_initial.is_some_and(|bytes| bytes < START_BYTES_MIN) {
+            return bad("Too small initial heap");
+        }
+        if given_min.is_some_and(|bytes| bytes < START_BYTES_MIN) {
+            return bad("Too small minimum heap");
+        }
+        if given_initial.zip(given_min).is_some_and(|(initial, min)| initial < min) {
+            return bad("Incompatible minimum and initial heap sizes specified");
+        }
+        let initial_bytes = given_initial.unwrap_or(default_initial.min(max_bytes));
         if initial_bytes > max_bytes {
             return bad("Initial heap size set to a larger value than the maximum heap size");
+        }
+        if given_min.is_some_and(|bytes| bytes > max_bytes) {
+            return bad("Incompatible minimum and maximum heap sizes specified");
         }
         (options.heap.max_bytes, options.heap.initial_bytes) = (max_bytes, initial_bytes);
         Ok(())
@@ -125,6 +141,8 @@ fn part(bytes: u64, percent: f64) -> usize {
 const SERVER_CPUS: usize = 2;
 const SERVER_MEMORY_BYTES: u64 = 1792 << 20;
 const HEAP_BYTES_MIN: usize = 2 << 20;
+/// Of what the heap has from the start.
+const START_BYTES_MIN: usize = 1 << 20;
 /// HotSpot's default of `MaxHeapSize` before it looks at the memory, 96 MiB and 30 % more for 64 bits.
 const SMALL_HEAP_BYTES: usize = (96 << 20) * 13 / 10;
 /// HotSpot's default of `MaxRAM`.
@@ -221,8 +239,20 @@ mod tests {
         let refused = |arguments: &[&str]| Options::parse(arguments, false).unwrap_err().0;
         assert!(refused(&["-Xmx1m"]).ends_with("Too small maximum heap"));
         assert!(refused(&["-Xmx64m", "-Xms65m"]).contains("larger value than the maximum"));
-        let outside = "MaxRAMPercentage=101 is outside the allowed range [ 0 ... 100 ]";
-        assert_eq!(refused(&["-XX:MaxRAMPercentage=101"]), outside);
+        assert!(refused(&["-Xms1023k"]).ends_with("Too small initial heap"));
+        assert!(refused(&["-XX:MinHeapSize=1023k"]).ends_with("Too small minimum heap"));
+        let incompatible = "Incompatible minimum and initial heap sizes specified";
+        for pair in [["-Xms64m", "-XX:InitialHeapSize=32m"], ["-Xms4m", "-XX:MinHeapSize=64m"]] {
+            assert!(refused(&pair).ends_with(incompatible), "{pair:?}");
+        }
+        let incompatible = "Incompatible minimum and maximum heap sizes specified";
+        assert!(refused(&["-XX:MinHeapSize=8m", "-Xmx4m"]).ends_with(incompatible));
+        for pair in [["-XX:InitialHeapSize=4m", "-Xms8m"], ["-Xms8m", "-XX:MinHeapSize=4m"]] {
+            let options = Options::parse(&pair, false).unwrap();
+            assert_eq!(options.heap.initial_bytes, 8 << 20, "{pair:?}");
+        }
+        let chosen = Options::parse(&["-Xmx64m", "-Xms0", "-XX:MinHeapSize=0"], false).unwrap();
+        assert!(chosen.heap.initial_bytes > 0);
     }
 
     #[test]

@@ -142,7 +142,8 @@ impl Reader {
         if let Some(max) = bytes("-Xmx", "maximum heap size") {
             self.sizes.max_bytes = Some(max?);
         } else if let Some(initial) = bytes("-Xms", "initial heap size") {
-            self.sizes.initial_bytes = Some(initial?);
+            let initial = initial?;
+            (self.sizes.min_bytes, self.sizes.initial_bytes) = (Some(initial), Some(initial));
         } else if let Some(young) = bytes("-Xmn", "initial young generation size") {
             let young = Some(young?);
             (self.sizes.young.min_bytes, self.sizes.young.max_bytes) = (young, young);
@@ -555,6 +556,11 @@ mod tests {
         assert_eq!(error("-XX:+MaxHeapSize"), "Unexpected +/- setting in VM option 'MaxHeapSize'");
         assert_eq!(error("-XX:MaxHeapSize=abc"), "Invalid maximum heap size: -XX:MaxHeapSize=abc");
         assert!(error("-XX:+WhiteBoxAPI").contains("must be enabled via -XX:+UnlockDiagnostic"));
+        // Unlocking needs no unlocking, and can be taken back.
+        let locks = ["-XX:-UnlockDiagnosticVMOptions", "-XX:-UnlockExperimentalVMOptions"];
+        assert!(parse(&locks).is_ok());
+        let locked = parse(&["-XX:+UnlockDiagnosticVMOptions", locks[0], "-XX:+WhiteBoxAPI"]);
+        assert!(locked.unwrap_err().contains("must be enabled via -XX:+UnlockDiagnostic"));
         assert!(error("-Xss1k").contains("Specify at least 136k"));
         assert!(error("-Xss2g").contains("more than 1048576k"));
         assert!(error("-XX:ThreadStackSize=18014398509481985").contains("more than 1048576k"));
@@ -571,7 +577,7 @@ mod tests {
             ("MakoEntryBufferSize=64", 128, 65_536),
             ("MakoPollingPeriod=0", 1, 1_000_000),
             ("ShenandoahMinFreeThreshold=500", 0, 100),
-            ("ParallelGCThreads=9999", 0, 64),
+            ("ParallelGCThreads=9999", 0, 1024),
             ("RegionWastePercent=500", 0, 100),
             ("SemeruTracingGrowthPercent=101", 0, 100),
             ("MaxTenuringThreshold=16", 0, 15),

@@ -19,6 +19,10 @@ pub struct Unlocked {
     pub collectors: Vec<(String, bool)>,
 }
 
+/// The options that unlock others. They are of the levels that they unlock, and need no unlocking.
+const DIAGNOSTIC: &str = "UnlockDiagnosticVMOptions";
+const EXPERIMENTAL: &str = "UnlockExperimentalVMOptions";
+
 /// An option taken apart: `+Name`, `-Name` or `Name=value`.
 pub(super) struct Flag<'a> {
     text: &'a str,
@@ -41,13 +45,16 @@ impl Unlocked {
         let flag = Flag::parse(text);
         options.flags.push((flag.name.into(), flag.shown_value().into()));
         match (flag.name, flag.value) {
-            ("UnlockDiagnosticVMOptions", Setting::On) => self.diagnostic = true,
-            ("UnlockExperimentalVMOptions", Setting::On) => self.experimental = true,
+            (DIAGNOSTIC, Setting::On) => self.diagnostic = true,
+            (DIAGNOSTIC, Setting::Off) => self.diagnostic = false,
+            (EXPERIMENTAL, Setting::On) => self.experimental = true,
+            (EXPERIMENTAL, Setting::Off) => self.experimental = false,
             _ => (),
         }
         let known = flags::find(flag.name);
         if let Some(known) = known
             && !self.ignore_unrecognized
+            && ![DIAGNOSTIC, EXPERIMENTAL].contains(&flag.name)
         {
             self.check_level(&flag, known.level(), options)?;
         }
@@ -161,10 +168,8 @@ impl Unlocked {
     ) -> Result<(), BadOption> {
         let (word, unlock, is_unlocked) = match level {
             Level::Product => return Ok(()),
-            Level::Diagnostic => ("diagnostic", "UnlockDiagnosticVMOptions", self.diagnostic),
-            Level::Experimental => {
-                ("experimental", "UnlockExperimentalVMOptions", self.experimental)
-            }
+            Level::Diagnostic => ("diagnostic", DIAGNOSTIC, self.diagnostic),
+            Level::Experimental => ("experimental", EXPERIMENTAL, self.experimental),
         };
         if is_unlocked || is_always_unlocked(flag.name, options) {
             return Ok(());
@@ -199,6 +204,11 @@ fn written_flag(
         }
         ("InitialHeapSize", Setting::Text(_)) => {
             sizes.initial_bytes = Some(flag.heap_bytes("initial heap size")?);
+        }
+        ("MinHeapSize", Setting::Text(_)) => {
+            sizes.min_bytes = Some(flag.heap_bytes("minimum heap size")?);
+            // It is checked, and nothing else.
+            return Ok(false);
         }
         ("NewSize", Setting::Text(_)) => sizes.young.min_bytes = Some(flag.bytes()?),
         ("MaxNewSize", Setting::Text(_)) => sizes.young.max_bytes = Some(flag.bytes()?),
@@ -463,6 +473,8 @@ mod tests {
         match flag.value_kind() {
             Kind::Switch => format!("{}{name}", if flag.default == "true" { "-" } else { "+" }),
             Kind::Text => format!("{name}=some"),
+            // HotSpot refuses less, too; its range does not say so.
+            Kind::Number if name == "MinHeapSize" => format!("{name}=1m"),
             Kind::Fraction => {
                 let default: f64 = flag.default.parse().expect(name);
                 let mut values = [default + 1.0, default / 2.0, default + 0.25].into_iter();
