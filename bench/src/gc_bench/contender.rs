@@ -161,11 +161,11 @@ impl Contender {
     }
 
     /// How many memory servers it has on this machine, and how it talks to them; `None` if all of its memory is local
-    /// or in a pool, or the kernel swaps.
+    /// or in a pool without agents, or the kernel swaps.
     pub fn servers(&self) -> Option<(u32, &'static str)> {
         match self {
             Contender::Ours(setting) if setting.local_memory == "100%" => None,
-            Contender::Ours(setting) if setting.has_memory_pool() => None,
+            Contender::Ours(setting) if setting.has_no_servers() => None,
             Contender::Ours(setting) => {
                 let is_tcp = setting.options.iter().any(|option| option == "tcp");
                 let transport = if is_tcp { "TCP" } else { "shared memory" };
@@ -326,7 +326,15 @@ mod tests {
         let series = Network { latency: Duration::from_micros(5), bandwidth: 5_000_000_000 };
         assert_eq!(ours(&["-Xint"]).network(series), series);
         assert_eq!(ours(&["-Xint"]).servers(), Some((2, "shared memory")));
-        assert_eq!(ours(&["-XX:MemoryPool=/dev/shm/heaps"]).servers(), None);
+        for (collector, servers) in [("mako", Some((2, "shared memory"))), ("g1", None)] {
+            let pooled = Contender::Ours(Setting {
+                collector: collector.to_string(),
+                local_memory: "25%".to_string(),
+                memory_servers: 2,
+                options: vec!["-XX:MemoryPool=/dev/shm/heaps".to_string()],
+            });
+            assert_eq!(pooled.servers(), servers);
+        }
         let undelayed = ours(&["-XX:FarLatency=0s", "-XX:FarBandwidth=0"]);
         assert_eq!(undelayed.network(series), Network::default());
         assert_eq!(Contender::Again(Box::new(undelayed)).network(series), Network::default());

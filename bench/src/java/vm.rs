@@ -25,9 +25,11 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether its remote memory is in a pool. Then the VM chooses how many agents there are, if any.
-    pub fn has_memory_pool(&self) -> bool {
-        self.options.iter().any(|option| option.starts_with("-XX:MemoryPool="))
+    /// Whether it needs no memory server: its remote memory is in a pool, and its collector has no agents. The VM
+    /// refuses a number of them then.
+    pub fn has_no_servers(&self) -> bool {
+        let is_in_pool = self.options.iter().any(|option| option.starts_with("-XX:MemoryPool="));
+        is_in_pool && !["mako", "semeru"].contains(&self.collector.as_str())
     }
 }
 
@@ -73,7 +75,7 @@ impl Vm {
         let mut command = jdk::plain(&self.path, jdk);
         command.args(["run", "--gc", &setting.collector]);
         command.args(["--local-memory", &setting.local_memory]);
-        if !setting.has_memory_pool() {
+        if !setting.has_no_servers() {
             command.args(["--memory-servers", &setting.memory_servers.to_string()]);
         }
         command.args(&setting.options);
