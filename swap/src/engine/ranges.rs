@@ -46,8 +46,10 @@ impl FarSpace {
                 }
                 let state = seen.state();
                 if writes_dirty && state == PageState::Clean && known.has(page) {
-                    self.pages.note_written(page);
-                    continue;
+                    match self.pages.is_written(&self.kernel, page, seen) {
+                        Some(false) => break,
+                        Some(true) | None => continue,
+                    }
                 }
                 let concerned = match outcome {
                     Outcome::WrittenBack | Outcome::WrittenThrough => state == PageState::Dirty,
@@ -100,10 +102,19 @@ impl FarSpace {
 
     /// As [`is_dirty`](Self::is_dirty), with the notes that the kernel has returned.
     fn is_dirty_if(&self, page: Page, known: Written) -> bool {
-        match self.pages.word(page).look().state() {
-            PageState::Dirty => true,
-            PageState::Clean => known.has(page),
-            _ => false,
+        let word = self.pages.word(page);
+        loop {
+            let seen = word.look();
+            match seen.state() {
+                PageState::Dirty => return true,
+                PageState::Clean if known.has(page) => (),
+                _ => return false,
+            }
+            if seen.is_locked() {
+                self.pages.wait_unlocked(word);
+            } else if let Some(is_written) = self.pages.is_written(&self.kernel, page, seen) {
+                return is_written;
+            }
         }
     }
 

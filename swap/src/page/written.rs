@@ -8,13 +8,18 @@
 //! protected again only by a thread that holds its lock, and that learns in the same step whether it was written
 //! before: so no note is lost.
 //!
+//! A note that a clean page was written may be too old to be true: frames that are moved to a page's place arrive
+//! writable, and are protected there (`arrival`), and whoever asked in between looks at the word after that. So a page
+//! becomes dirty by its note only when it is asked about again by a thread that holds its lock. Else it could be
+//! written back, unchanged, over what an agent has written to it on its server meanwhile.
+//!
 //! A page that is read and then written, or written back and then written again, costs a fault of 1 us in the
 //! kernel instead of a signal of 4.5 to 16 us. Evicting a clean page costs a copy, its frame's way through a
 //! pipe, and a comparison: about 1.3 us more. Dirty pages need not be protected and copied before eviction.
 
 use crate::Page;
 use crate::kernel::interface::KernelInterface;
-use crate::page::page_state::PageWord;
+use crate::page::page_state::{PageWord, Seen};
 use crate::page::page_table::PageTable;
 
 /// Which of up to [`ASKED_PAGES`] pages the kernel says were written.
@@ -77,13 +82,48 @@ impl PageTable {
         }
     }
 
-    /// The kernel has noted that a page was written: it is dirty, and used. Nothing happens if another thread holds
-    /// its lock.
-    pub fn note_written(&self, page: Page) {
-        let word = self.word(page);
-        let seen = word.look();
-        if !seen.is_locked() && seen.is_noted() && word.try_lock(seen) {
-            self.unlock_written(page);
+    /// Asks again about those pages that were noted as written and count as clean or watched, with their locks held:
+    /// they are dirty, and used, if they were. Returns them all, also those that other threads have locked meanwhile.
+    pub fn note_written(&self, kernel: &KernelInterface, noted: Written) -> Written {
+        let Written { first, count, bits } = noted;
+        let page = |n: usize| Page(first + n);
+        let (mut concerned, mut locked) = (0, 0);
+        for n in ones_of(bits) {
+            let word = self.word(page(n));
+            let seen = word.look();
+            if !seen.is_locked() && seen.is_noted() {
+                concerned |= 1 << n;
+                locked |= u64::from(word.try_lock(seen)) << n;
+            }
+        }
+        if locked != 0 {
+            let written = self.written(kernel, Page(first), count);
+            ones_of(locked).for_each(|n| {
+                if !self.spare_if(written, page(n)) {
+                    self.unlock_unwritten(page(n));
+                }
+            });
+        }
+        Written { first, count, bits: concerned }
+    }
+
+    /// The same of one page, which is not locked if it still is as it was `seen`: was it written? `None`: it is not so
+    /// any more.
+    pub fn is_written(&self, kernel: &KernelInterface, page: Page, seen: Seen) -> Option<bool> {
+        self.word(page).try_lock(seen).then(|| {
+            let is_written = self.spare(kernel, page);
+            if !is_written {
+                self.unlock_unwritten(page);
+            }
+            is_written
+        })
+    }
+
+    /// Gives back the lock of a page that stays as it was.
+    fn unlock_unwritten(&self, page: Page) {
+        match self.word(page).look() {
+            seen if seen.is_watched() => self.unlock_watched(page),
+            seen => self.unlock(page, seen.state()),
         }
     }
 
@@ -101,6 +141,15 @@ impl PageTable {
         }
         is_spared
     }
+}
+
+/// The places of the ones in `bits`, from the lowest on.
+fn ones_of(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }
 
 /// The `count` lowest bits.

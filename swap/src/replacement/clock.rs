@@ -103,14 +103,13 @@ impl Replacement {
         if area.locked().last().is_some_and(|last| at < last.page.0) {
             return false;
         }
-        let written = pages.written(kernel, Page(at), step);
+        let noted = pages.note_written(kernel, pages.written(kernel, Page(at), step));
         for (n, word) in pages.words_from(Page(at), step).iter().enumerate() {
             let (page, seen) = (Page(at + n), word.look());
             if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
                 continue;
             }
-            if seen.is_noted() && written.has(page) {
-                pages.note_written(page);
+            if noted.has(page) {
                 continue;
             }
             look(area, page, word, seen);
