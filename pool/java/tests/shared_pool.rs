@@ -15,6 +15,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pool::{Manager, Pool, Recovered};
+
 /// The compiled module and the programs, and a folder for pools. Removed when it is dropped.
 struct Bench {
     jdk: PathBuf,
@@ -248,7 +250,7 @@ fn threads_share_the_clients_that_are_left() {
     };
     let mut fill = bench.command(HotSpot, "Torture");
     output_of(&fill.arg(&path).arg("fill").output().unwrap(), "fill");
-    let pool = pool::Pool::open(&path).unwrap();
+    let pool = Pool::open(&path).unwrap();
     let mut clients: Vec<_> = (0..1023).map_while(|_| pool.join().ok()).collect();
     assert_eq!((clients.len(), pool.clients()), (1023, 1023));
     assert_eq!(run("false"), "refused\n");
@@ -405,6 +407,7 @@ fn killed_jvms_lose_and_repeat_nothing() {
     // Each was the next one: none is missing, none came twice.
     assert!(received.parse::<u64>().unwrap() + 1024 >= sent, "{last}, and {sent} were sent");
 
+    recover_all(&pool);
     let mut command = run(HotSpot, "verify");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut verifier = command.spawn().unwrap();
@@ -416,6 +419,7 @@ fn killed_jvms_lose_and_repeat_nothing() {
     drop(input);
     let said = output_of(&verifier.wait_with_output().unwrap(), "verify");
     assert_eq!(said, format!("verified {}\n", acknowledged.len()));
+    recover_all(&pool);
     let left = fill();
     println!(
         "{round} kills, {puts} acknowledged puts, {sent} messages; the survivor: {operations} \
@@ -428,6 +432,18 @@ fn killed_jvms_lose_and_repeat_nothing() {
         room.len() == 4 && left.iter().zip(&room).all(is_whole),
         "memory is lost: {room:?} entries before, {left:?} after"
     );
+}
+
+/// Recovers the dead of a pool that no living process has open.
+fn recover_all(path: &Path) {
+    let pool = Pool::open(path).unwrap();
+    let manager = Manager::new(&pool).unwrap();
+    let start = Instant::now();
+    // What the dead had leased or held is freed in passes that find nobody.
+    while manager.pass().unwrap() != Recovered::default() || pool.leased() > 1 {
+        assert!(start.elapsed() < LIMIT, "{} identities are leased", pool.leased());
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// A process that was killed at its start has no lines.

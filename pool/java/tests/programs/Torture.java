@@ -52,12 +52,10 @@ public class Torture {
     }
 
     /**
-     * How many entries the pool has room for, of each kind of block. The largest come first: the others need small
-     * blocks.
+     * How many entries the pool has room for, of each kind of block, when no dead process has any. The largest come
+     * first: the others need small blocks.
      */
-    private static String fill(SharedPool pool) throws InterruptedException {
-        // What the last process had not freed yet is freed by a manager.
-        Thread.sleep(1_000);
+    private static String fill(SharedPool pool) {
         SharedMap map = pool.map("fill", MapOptions.store(10_000));
         StringBuilder counts = new StringBuilder();
         for (int bytes : new int[] {2_000_000, 300_000, 30_000, 900}) {
@@ -197,10 +195,8 @@ public class Torture {
         say("longest " + longest[0] / 1000 + " operations " + operations[0] * 3 + " received " + received[0]);
     }
 
-    /** Compares the values with what was acknowledged, empties the pool, and says what is left. */
-    private static void verify(SharedPool pool) throws IOException, InterruptedException {
-        // Sizes are exact when the last victim was recovered, which takes some tenths of a second.
-        Thread.sleep(1_000);
+    /** Compares the values with what was acknowledged, and empties the pool, in which no dead process is left. */
+    private static void verify(SharedPool pool) throws IOException {
         SharedMap map = slots(pool);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         int checked = 0;
