@@ -35,8 +35,7 @@ impl<'h> Blocks<'h> {
         bytes: u64,
         init: impl FnOnce(u64),
     ) -> Result<u64, PoolError> {
-        let bytes = self.heap.whole_lines(bytes);
-        if let Some(class) = small_class(bytes)
+        if let Some(class) = small_class(self.heap.whole_lines(bytes))
             && let Some(word) = self.cell(cell)
             && let Some(offset) = self.owners[SMALL_KIND].alloc_of(SMALL_SHAPE, class, cell)
         {
@@ -101,8 +100,8 @@ impl<'h> Blocks<'h> {
 
     /// A block, as the open step of what it comes from.
     pub(super) fn get(&self, bytes: u64, cell: u64) -> Result<(From<'h>, u64), PoolError> {
-        let bytes = self.heap.whole_lines(bytes);
         let no_memory = PoolError::NoMemory { bytes };
+        let bytes = self.heap.whole_lines(bytes);
         let (kind, class) = match small_class(bytes) {
             Some(class) => (SMALL_KIND, class),
             None if bytes <= LARGE_MAX => {

@@ -45,7 +45,6 @@ pub struct Heap<'a> {
     arenas: [Arena<'a>; KINDS],
     huge: Huge<'a>,
     coherent_bytes: u64,
-    caches: Caches,
     /// All blocks are a multiple of one more than this.
     line_mask: u64,
 }
@@ -294,7 +293,7 @@ impl<'a> Heap<'a> {
             flaw: None,
         };
         let line_mask = if caches.are_coherent() { 0 } else { LINE_BYTES - 1 };
-        Ok(Heap { pool, start, arenas, huge, coherent_bytes, caches, line_mask })
+        Ok(Heap { pool, start, arenas, huge, coherent_bytes, line_mask })
     }
 
     /// The heap that others have made in the pool. `None`: there is none.
@@ -332,7 +331,7 @@ impl<'a> Heap<'a> {
     /// Says where the layer above the heap is. An error if others have it elsewhere, or if memory is coherent in part
     /// only: counts are in blocks.
     pub(crate) fn stamp_layer(&self, value: u64) -> Result<(), PoolError> {
-        if !self.caches.are_coherent() {
+        if !self.caches().are_coherent() {
             return Err(PoolError::Coherence);
         }
         stamp(self.pool, Mark::Refs, value)
@@ -345,7 +344,7 @@ impl<'a> Heap<'a> {
 
     /// Which memory the heap takes for coherent.
     pub fn coherence(&self) -> Coherence {
-        self.caches.coherence()
+        self.caches().coherence()
     }
 
     /// Bytes from the beginning of the pool on that must be coherent between all that use it, whatever the heap takes
@@ -356,7 +355,12 @@ impl<'a> Heap<'a> {
 
     /// What this process has flushed by this value: nothing if all memory is coherent.
     pub fn flushes(&self) -> Flushes {
-        self.caches.flushes()
+        self.caches().flushes()
+    }
+
+    /// The caches between the processes and the pool, which all parts of the heap share.
+    fn caches(&self) -> &Caches {
+        &self.arenas[SMALL_KIND].caches
     }
 
     /// The size of a block for this many bytes, before it is rounded up to a class.
@@ -530,10 +534,10 @@ impl<'h> Allocator<'h> {
     /// written back ([`Heap::of_limited_coherence`]). An error if the range is not in the data of the pool.
     pub fn flush(&self, offset: u64, bytes: u64) -> Result<(), PoolError> {
         let heap = self.blocks.heap;
-        if !heap.caches.are_coherent() {
+        if !heap.caches().are_coherent() {
             let (begin, bytes) = (offset & !7, bytes.saturating_add(offset & 7));
             heap.pool.atomics(begin, bytes.div_ceil(8) as usize)?;
-            heap.arenas[SMALL_KIND].memory.flush(&heap.caches, begin, bytes);
+            heap.arenas[SMALL_KIND].memory.flush(heap.caches(), begin, bytes);
         }
         Ok(())
     }
