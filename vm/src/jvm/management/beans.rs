@@ -1,7 +1,7 @@
 //! Memory: pools, collectors, usage.
 //!
 //! Pools have names that dashboards know. The heap's are the collector's: one, or one each for eden, survivors and old
-//! objects. `CodeCache` is one, and `Metaspace`, which is the C heap, where classes lie and everything else of the VM.
+//! objects. `CodeCache` is one, and `Metaspace`: what classes take (`class_memory`).
 
 use super::low_memory::LowMemory;
 use super::notifications::Notifications;
@@ -56,7 +56,7 @@ pub extern "C" fn memory_managers(env: Env, pool: jobject) -> jobjectArray {
         }
         match pool_of(t, pool)? {
             Pool::Code => array(t, class, &managers[..1]),
-            Pool::Native => array(t, class, &managers[1..]),
+            Pool::Classes => array(t, class, &managers[1..]),
             Pool::Eden | Pool::Survivors | Pool::Heap => array(t, class, collectors),
         }
     })
@@ -144,13 +144,13 @@ pub(super) enum Pool {
     /// The heap without the two above, which not every collector has.
     Heap,
     Code,
-    Native,
+    Classes,
 }
 
 impl Pool {
     /// In the order of their numbers.
     pub(super) const ALL: [Pool; POOLS] =
-        [Pool::Eden, Pool::Survivors, Pool::Heap, Pool::Code, Pool::Native];
+        [Pool::Eden, Pool::Survivors, Pool::Heap, Pool::Code, Pool::Classes];
 
     /// Those of a VM, in the order in which the class library sees them.
     fn all(vm: &Vm) -> &'static [Pool] {
@@ -166,7 +166,7 @@ impl Pool {
         match self {
             Pool::Eden | Pool::Survivors => [false, true],
             Pool::Heap => [true, true],
-            Pool::Code | Pool::Native => [true, false],
+            Pool::Code | Pool::Classes => [true, false],
         }
     }
 
@@ -180,7 +180,7 @@ impl Pool {
             Pool::Eden => Some(young.eden),
             Pool::Survivors => Some(young.survivors),
             Pool::Heap => Some(used.saturating_sub(young.all())),
-            Pool::Code | Pool::Native => None,
+            Pool::Code | Pool::Classes => None,
         }
     }
 
@@ -191,14 +191,14 @@ impl Pool {
             Pool::Survivors => young(1),
             Pool::Heap => vm.heap.pool_name(),
             Pool::Code => "CodeCache",
-            Pool::Native => "Metaspace",
+            Pool::Classes => "Metaspace",
         }
     }
 
     pub(super) fn usage(self, vm: &Vm) -> Usage {
         let usage = match self {
             Pool::Code => Usage::code(vm),
-            Pool::Native => Usage::native(),
+            Pool::Classes => Usage::classes(vm),
             Pool::Eden | Pool::Survivors | Pool::Heap => {
                 let young = vm.heap.young_bytes();
                 let used = self.part_of(vm.heap.used_bytes(), young).expect("a pool of the heap");
@@ -217,7 +217,7 @@ impl Pool {
 
 fn pool_of(t: &JavaThread, pool: jobject) -> JResult<Pool> {
     // Native code passes only beans that were made here.
-    Ok(position(t, pools(t)?, pool).map_or(Pool::Native, |index| Pool::all(t.vm)[index]))
+    Ok(position(t, pools(t)?, pool).map_or(Pool::Classes, |index| Pool::all(t.vm)[index]))
 }
 
 /// Which of these references is to the same object.
@@ -282,7 +282,7 @@ pub(super) fn collected(vm: &Vm) -> Option<LastCycle> {
 pub extern "C" fn memory_usage(env: Env, is_heap: jboolean) -> jobject {
     env.enter(|t| {
         let usage = match is_heap {
-            0 => Usage::native().and(Usage::code(t.vm)),
+            0 => Usage::classes(t.vm).and(Usage::code(t.vm)),
             _ => Usage::heap(t.vm),
         };
         usage.object(t)
@@ -308,12 +308,19 @@ impl Usage {
         }
     }
 
-    fn native() -> Usage {
-        // SAFETY: plain query.
-        let info = unsafe { libc::mallinfo2() };
-        let used = (info.uordblks + info.hblkhd) as i64;
-        let committed = (info.arena + info.hblkhd) as i64;
-        Usage { init: 0, used, committed: committed.max(used), max: -1 }
+    /// The limit is one of the classes of other loaders than the boot loader, whose classes are beside it.
+    fn classes(vm: &Vm) -> Usage {
+        let bytes = vm.class_memory.of_all_loaders();
+        let (used, limited) = (bytes.descriptions + bytes.others, vm.class_memory.used_bytes());
+        let limit = vm.options.max_class_bytes;
+        let max = match limit {
+            usize::MAX => -1,
+            // Others may define classes meanwhile.
+            _ => used.max(used.saturating_sub(limited).saturating_add(limit)) as i64,
+        };
+        let committed = used.next_multiple_of(PAGE_BYTES) as i64;
+        let committed = if max < 0 { committed } else { committed.min(max) };
+        Usage { init: 0, used: used as i64, committed, max }
     }
 
     fn code(vm: &Vm) -> Usage {
@@ -342,10 +349,11 @@ impl Usage {
         self.used
     }
 
-    /// The same with another use, which may be of the past.
+    /// The same with another use, which may be of the past, when the maximum was larger.
     pub(super) fn with_used(self, used: usize) -> Usage {
         let used = used as i64;
-        Usage { used, committed: self.committed.max(used), ..self }
+        let max = if self.max < 0 { -1 } else { self.max.max(used) };
+        Usage { used, committed: self.committed.max(used), max, ..self }
     }
 
     pub(super) fn object(&self, t: &JavaThread) -> JResult<ObjectRef> {
@@ -497,7 +505,7 @@ pub extern "C" fn set_notification(env: Env, manager: jobject, enabled: jboolean
     })
 }
 
-/// Of `Pool::Code` and `Pool::Native`, which come last.
+/// Of `Pool::Code` and `Pool::Classes`, which come last.
 const MANAGERS: [&str; 2] = ["CodeCacheManager", "Metaspace Manager"];
 const PAGE_BYTES: usize = 4096;
 pub(super) const POOLS: usize = 5;
