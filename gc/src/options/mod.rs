@@ -312,7 +312,8 @@ options! {
         /// again, or arrive twice where that does no harm.
         pub far_disturbance: Option<u64> as OrNone of Count = None, "FarDisturbance", Debug;
         /// Bytes of a region, a power of two. auto: 16m, less for heaps under 1g; for Shenandoah 256k, more for heaps
-        /// from 1g on. G1HeapRegionSize and ShenandoahRegionSize are other names of it.
+        /// from 1g on. ShenandoahRegionSize is another name of it, and so is G1HeapRegionSize, which is rounded up to
+        /// a power of two of 1m at least.
         pub region_bytes: Option<usize> as OrAuto of Size = None, "RegionSize" in 1 << 16..=1 << 30, Product;
         /// References in the heap have four bytes, not eight. auto: in heaps below 32g. Mako's references always have
         /// four bytes; if this is off, and in larger heaps, the entries of its table have eight. MemLiner's

@@ -591,6 +591,11 @@ mod tests {
             let message = format!("{given} is outside the allowed range [ {least} ... {most} ]");
             assert_eq!(error(&format!("-XX:{given}")), message);
         }
+        for (given, bytes) in [("1", 1 << 20), ("3m", 4 << 20), ("16m", 16 << 20)] {
+            let options = parse(&[&format!("-XX:G1HeapRegionSize={given}")]).unwrap();
+            assert_eq!(options.heap.region_bytes, Some(bytes), "{given}");
+        }
+        assert!(error("-XX:G1HeapRegionSize=2g").contains("outside the allowed range"));
         let missing = "Missing +/- setting for VM option 'MakoTraceOrder=1'";
         assert_eq!(error("-XX:MakoTraceOrder=1"), missing);
         assert_eq!(

@@ -220,6 +220,12 @@ fn written_flag(
         ("G1HeapRegionSize" | "ShenandoahRegionSize", Setting::Text("0")) => {
             heap.region_bytes = None;
         }
+        // It need not be a power of two, as in `java`.
+        ("G1HeapRegionSize", Setting::Text(_)) => {
+            let bytes = flag.bytes()?.max(G1_REGION_BYTES_MIN).checked_next_power_of_two();
+            let bytes = bytes.ok_or_else(|| flag.bad(improper()))?.to_string();
+            heap.set("RegionSize", Setting::Text(&bytes)).map_err(|bad| flag.bad(bad))?;
+        }
         ("G1HeapRegionSize" | "ShenandoahRegionSize", value) => {
             heap.set("RegionSize", value).map_err(|bad| flag.bad(bad))?;
         }
@@ -460,6 +466,8 @@ fn whole(text: &str) -> Option<i128> {
 
 /// How much of an unknown option's name must be that of a known one.
 const LIKENESS_LEAST: f64 = 0.7;
+/// As HotSpot's.
+const G1_REGION_BYTES_MIN: usize = 1 << 20;
 const STACK_BYTES_MIN: usize = 136 << 10;
 const STACK_BYTES_MAX: usize = 1 << 30;
 

@@ -2,7 +2,8 @@
 //!
 //! The first threshold starts a daemon thread, which checks the pools while there is one, and sends the notifications
 //! of collectors ([`super::notifications`]): a sensor is triggered when its limit is crossed upwards, and cleared when
-//! it is crossed downwards. Use after a collection is looked at once for each collection.
+//! it is crossed downwards. Use after a collection is looked at once for each collection, and triggers the sensor each
+//! time that it has reached the limit (`MemoryPoolMXBean.getCollectionUsageThresholdCount`).
 
 use super::beans::{POOLS, Pool};
 use super::{beans, notifications};
@@ -117,14 +118,14 @@ impl LowMemory {
         let mut state = self.state.lock();
         let mut events = Vec::new();
         for (pool, limits) in Pool::ALL.into_iter().zip(&mut state.pools) {
-            events.extend(limits.usage.look(pool, || used(pool)));
+            events.extend(limits.usage.look(pool, When::Crossed, || used(pool)));
         }
         if let Some((ended_ms, used)) = collected
             && state.seen_ms != Some(ended_ms)
         {
             state.seen_ms = Some(ended_ms);
             for (pool, limits) in Pool::ALL.into_iter().zip(&mut state.pools) {
-                events.extend(limits.collection.look(pool, || used(pool)));
+                events.extend(limits.collection.look(pool, When::Reached, || used(pool)));
             }
         }
         events
@@ -144,7 +145,7 @@ impl State {
 }
 
 impl Limit {
-    fn look(&mut self, pool: Pool, used: impl Fn() -> i64) -> Option<Event> {
+    fn look(&mut self, pool: Pool, when: When, used: impl Fn() -> i64) -> Option<Event> {
         if self.bytes == 0 && !self.is_crossed {
             return None;
         }
@@ -152,9 +153,18 @@ impl Limit {
         let is_crossed = self.bytes > 0 && used >= self.bytes;
         let was_crossed = std::mem::replace(&mut self.is_crossed, is_crossed);
         let sensor = self.sensor;
-        let is_due = is_crossed != was_crossed && sensor != 0;
-        is_due.then_some(Event { pool, sensor, is_crossed, used })
+        let is_new = is_crossed != was_crossed || is_crossed && when == When::Reached;
+        (is_new && sensor != 0).then_some(Event { pool, sensor, is_crossed, used })
     }
+}
+
+/// When a sensor is triggered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Use has reached the limit, and had not before.
+    Crossed,
+    /// Use has reached it, each time that it is looked at.
+    Reached,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -228,6 +238,7 @@ mod tests {
         assert_eq!(heard(99, None), []);
         assert_eq!(heard(100, Some((7, 60))), [(1, true), (2, true)]);
         assert_eq!(heard(120, Some((7, 60))), []);
+        assert_eq!(heard(120, Some((8, 60))), [(2, true)], "once more for each collection");
         assert_eq!(heard(80, Some((9, 40))), [(1, false), (2, false)]);
         set(Pool::Heap, USAGE_HIGH, 0, 1);
         assert_eq!(heard(500, Some((10, 40))), []);
