@@ -29,7 +29,7 @@ impl Setting {
     /// refuses a number of them then.
     pub fn has_no_servers(&self) -> bool {
         let is_in_pool = self.options.iter().any(|option| option.starts_with("-XX:MemoryPool="));
-        is_in_pool && !["mako", "semeru"].contains(&self.collector.as_str())
+        is_in_pool && !WITH_AGENTS.contains(&self.collector.as_str())
     }
 }
 
@@ -95,3 +95,20 @@ impl Vm {
 
 /// The words of `vm collectors` for a collector that only allocates.
 const NEVER_FREES: &str = "never frees memory";
+
+/// The collectors that have agents, unless an option takes them away.
+const WITH_AGENTS: [&str; 2] = ["mako", "semeru"];
+
+#[cfg(test)]
+mod tests {
+    use super::WITH_AGENTS;
+    use gc::options::{CollectorKind, HeapOptions};
+
+    #[test]
+    fn collectors_with_agents_are_those_of_the_vm() {
+        for kind in CollectorKind::ALL {
+            let has_agents = HeapOptions::new(*kind, 0).has_agents();
+            assert_eq!(WITH_AGENTS.contains(&kind.name()), has_agents, "{}", kind.name());
+        }
+    }
+}

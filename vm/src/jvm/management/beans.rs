@@ -257,7 +257,7 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
         let pool = pool_of(t, pool)?;
         let now = pool.usage(t.vm);
         let peak = t.vm.jvm.beans.peaks[pool as usize].load(Ordering::Relaxed);
-        now.with_used(peak).object(t)
+        now.with_past(peak).object(t)
     })
 }
 
@@ -318,9 +318,7 @@ impl Usage {
             // Others may define classes meanwhile.
             _ => used.max(used.saturating_sub(limited).saturating_add(limit)) as i64,
         };
-        let committed = used.next_multiple_of(PAGE_BYTES) as i64;
-        let committed = if max < 0 { committed } else { committed.min(max) };
-        Usage { init: 0, used: used as i64, committed, max }
+        Usage { init: 0, used: used as i64, committed: used as i64, max }
     }
 
     fn code(vm: &Vm) -> Usage {
@@ -349,11 +347,17 @@ impl Usage {
         self.used
     }
 
-    /// The same with another use, which may be of the past, when the maximum was larger.
+    /// The same with another use, which may be of the past.
     pub(super) fn with_used(self, used: usize) -> Usage {
         let used = used as i64;
-        let max = if self.max < 0 { -1 } else { self.max.max(used) };
-        Usage { used, committed: self.committed.max(used), max, ..self }
+        Usage { used, committed: self.committed.max(used), ..self }
+    }
+
+    /// The same with a use of the past, when the maximum of a pool of classes may have been larger.
+    pub(super) fn with_past(self, used: usize) -> Usage {
+        let past = self.with_used(used);
+        let max = if past.max < 0 { past.max } else { past.max.max(past.used) };
+        Usage { max, ..past }
     }
 
     pub(super) fn object(&self, t: &JavaThread) -> JResult<ObjectRef> {

@@ -201,7 +201,7 @@ fn tell(t: &JavaThread, event: &Event) -> JResult<()> {
         call::call_virtual(t, sensor, "clear", "()V", &[])?;
         return Ok(());
     }
-    let usage = t.root(event.pool.usage(t.vm).with_used(event.used as usize).object(t)?);
+    let usage = t.root(event.pool.usage(t.vm).with_past(event.used as usize).object(t)?);
     let klass = t.klass_of(sensor.get());
     let trigger = call::find(klass, "trigger", "(ILjava/lang/management/MemoryUsage;)V");
     let word = |object: ObjectRef| object.address() as u64;
