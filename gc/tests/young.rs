@@ -68,6 +68,40 @@ fn an_entry_stays_over_every_move() {
 }
 
 #[test]
+fn eden_keeps_its_memory_and_new_objects_in_it_are_empty() {
+    for (local_memory, recycle_eden) in [
+        (LocalMemory::Percent(100), true),
+        (LocalMemory::Bytes(4 << 20), true),
+        (LocalMemory::Percent(100), false),
+    ] {
+        let mut options = HeapOptions { local_memory, ..options() };
+        options.mako.recycle_eden = recycle_eden;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        for _ in 0..20 {
+            let made: Vec<_> = (0..2_000)
+                .map(|number| {
+                    let new = thread.new_node(&vm, SLOTS).unwrap();
+                    assert_eq!(number_of(new).load(Ordering::Relaxed), 0);
+                    for slot in 0..SLOTS {
+                        let slot = vm.classes.slot(slot);
+                        assert!(vm.heap.barriers().load(&thread.m, new, slot).is_null());
+                        vm.heap.barriers().store(&thread.m, new, slot, new);
+                    }
+                    number_of(new).store(number + 1, Ordering::Relaxed);
+                    new
+                })
+                .collect();
+            thread.roots[0].set(made[1_000]);
+            drop(made);
+            minor(&vm, &thread);
+        }
+        assert_eq!(count(&vm, "eden_recycled_bytes") > 0, recycle_eden, "{local_memory:?}");
+        thread.detach(&vm);
+    }
+}
+
+#[test]
 fn entries_of_objects_that_die_young_are_used_again() {
     let mut options = options();
     options.verify_heap = false;

@@ -281,6 +281,21 @@ impl Pager {
         }
     }
 
+    /// As [`Pager::populate`], of a range that is about to be overwritten as a whole: remote pages are not fetched but
+    /// become zero, with anything on the server, as [vacated](Pager::vacate) ones. Resident pages keep what is in them. No
+    /// other thread may be using the range. Panics on a pinned page that is not resident.
+    pub fn renew(&self, range: PageRange) {
+        let mut pages = range.pages().peekable();
+        while let Some(first) = pages.find(|page| self.is_remote(*page)) {
+            let mut count = 1;
+            while pages.next_if(|page| self.is_remote(*page)).is_some() {
+                count += 1;
+            }
+            self.vacate(PageRange::new(first, count));
+        }
+        self.populate(range);
+    }
+
     /// Is the page in local memory? True now says nothing about later, unless it is pinned.
     pub fn is_resident(&self, page: Page) -> bool {
         self.state(page).is_resident()

@@ -13,6 +13,30 @@ fn vacated_pages_are_zero_whatever_their_server_keeps() {
     [far(4096, 512), far_with(4096, 512, signals())].into_iter().flatten().for_each(vacated);
 }
 
+#[test]
+fn pages_that_are_renewed_are_not_fetched() {
+    [far(4096, 512), far_with(4096, 512, signals())].into_iter().flatten().for_each(renewed);
+}
+
+fn renewed((pager, _): (Arc<Pager>, [Arc<ShmSegment>; 2])) {
+    let fetches = || pager.stats().fetched_bytes;
+    (64..84).for_each(|page| store(&pager, page, 3, 7));
+    pager.evict(pages(66, 3));
+    pager.evict(pages(80, 2));
+    pager.write_back(pages(70, 2));
+    let before = fetches();
+    pager.renew(pages(64, 30));
+    assert!(pages(64, 30).pages().all(|page| pager.is_resident(page)));
+    let found: Vec<u64> = (64..94).map(|page| load(&pager, page, 3)).collect();
+    let was_remote = |page| (66..69).contains(&page) || (80..82).contains(&page);
+    let kept = |page| if page < 84 && !was_remote(page) { 7 } else { 0 };
+    assert_eq!(found, (64..94).map(kept).collect::<Vec<_>>());
+    assert_eq!(fetches(), before);
+    (64..94).for_each(|page| store(&pager, page, 3, 8));
+    pager.evict(pages(64, 30));
+    (64..94).for_each(|page| assert_eq!(load(&pager, page, 3), 8));
+}
+
 fn vacated((pager, segments): (Arc<Pager>, [Arc<ShmSegment>; 2])) {
     let on_server = |page: usize| segments[1].load((page * PAGE_BYTES + 24) as u64);
     (64..84).for_each(|page| store(&pager, page, 3, 7));

@@ -17,6 +17,7 @@ use crate::tracing::mark_stack::Zones;
 use crate::tracing::references::{References, SoftLimit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use swap::{PAGE_BYTES, Page, PageRange};
 
 /// The parts of one heap that do not depend on the collector; collectors hold it in an `Arc`.
 pub struct HeapCore {
@@ -154,9 +155,25 @@ impl HeapCore {
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
     }
 
+    /// Prepares memory that the caller alone has, and is about to overwrite: pages come without faults, and none that is
+    /// in it as a whole is fetched.
+    pub fn renew(&self, address: usize, bytes: usize) {
+        let Some(pager) = self.space.pager() else { return };
+        let offset = self.geometry.offset(address);
+        let (first, end) = (offset.div_ceil(PAGE_BYTES), (offset + bytes) / PAGE_BYTES);
+        if first < end {
+            pager.renew(PageRange::new(Page(first), end - first));
+        }
+        // The pages at its ends may have objects beside it.
+        for edge in [address, address + bytes - 1] {
+            pager.populate(PageRange::of_bytes(self.geometry.offset(edge), 1));
+        }
+    }
+
     /// Makes memory zero that the caller alone has, before an object is in it.
     pub fn zero(&self, address: usize, bytes: usize) {
         assert!(self.geometry.contains(address), "zero {address:#x}");
+        self.renew(address, bytes);
         // SAFETY: inside the object space; the caller has taken the range for itself.
         unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes) }
     }
@@ -176,6 +193,30 @@ impl HeapCore {
             false => self.discard_region(region),
         }
         self.regions.free(region, !zeal);
+    }
+
+    /// Whether free regions may keep their memory: local memory has room that nothing else needs now. To give pages back
+    /// and take new ones costs the kernel about 2 us each.
+    pub fn has_spare_memory(&self) -> bool {
+        let pager = self.space.pager();
+        pager.is_none_or(|pager| pager.spare_pages() * SPARE_SHARE > pager.budget_pages())
+    }
+
+    /// Frees a young region whose objects are dead, and takes it for new ones at once: the first `kept` bytes keep their
+    /// memory, with anything in it. False: another thread has taken it. In a pause.
+    pub fn renew_region(&self, region: RegionId, kept: usize) -> bool {
+        let (geometry, kept) = (&self.geometry, kept.next_multiple_of(PAGE_BYTES));
+        match self.options.zeal() {
+            true => self.poison(geometry.region_start(region), geometry.region_bytes()),
+            false if kept < geometry.region_bytes() => {
+                let offset = self.region_offset(region) + kept;
+                self.space.vacate(offset, geometry.region_bytes() - kept);
+            }
+            false => {}
+        }
+        self.regions.region(region).set_served(true);
+        self.regions.free(region, false);
+        self.regions.take_where(RegionUse::Young, |free| free == region).is_some()
     }
 
     /// The parts of the heap that are traced one after the other.
@@ -205,10 +246,13 @@ impl HeapCore {
     }
 
     /// The last step of every collector's cycle, before `VmBinding::cycle_finished`: the VM gets the strings that
-    /// were found, the clock of soft references advances, and servers give back memory that is not needed soon. In a
-    /// pause, or where regions may be taken.
+    /// were found, the clock of soft references advances, and free regions give back local memory that others need, and
+    /// servers what is not needed soon. In a pause, or where regions may be taken.
     pub fn end_cycle(&self) {
         self.hand_over_strings();
+        if !self.options.zeal() && !self.has_spare_memory() {
+            self.trim(0);
+        }
         self.shrink_servers();
         self.tick_soft_clock();
     }
@@ -282,6 +326,9 @@ impl HeapCore {
         stats.map_or(0, |stats| stats.fetch_faults.iter().sum::<u64>() + stats.prefetched_pages)
     }
 }
+
+/// Free regions keep their memory while more than this part of local memory is unused.
+const SPARE_SHARE: usize = 8;
 
 /// The byte with which freed memory is overwritten: not a class id, not an address, not a small number.
 pub const POISON: u8 = 0xf5;

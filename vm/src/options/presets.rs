@@ -32,6 +32,7 @@ const PRESETS: [Preset; 3] = [
             ("+MakoOffloadEvacuation", "3.4.3"),
             ("+MakoEntryPreload", "3.3"),
             ("-MakoGenerational", ""),
+            ("-MakoRecycleEden", ""),
             ("-MakoTraceOrder", ""),
             ("-MakoCopyAhead", ""),
             ("-MakoBringBack", ""),

@@ -266,13 +266,12 @@ impl G1 {
     /// Frees the regions that moved, apart from those in which something was left.
     fn free_moved(&self, moving: &[RegionId], policy: &Policy) {
         let (core, tables) = (&*self.core, &*self.tables);
-        let mut kept = match core.space.pager() {
-            // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
-            Some(_) => 0,
-            None => policy
+        let mut kept = match core.has_spare_memory() {
+            true => policy
                 .capacity_regions(tables)
                 .saturating_sub(core.geometry.regions - core.regions.free_count() - moving.len())
                 .saturating_sub(core.regions.dirty_free_regions().len()),
+            false => 0,
         };
         for id in moving {
             if tables.retains(*id) || core.regions.region(*id).is_pinned() {

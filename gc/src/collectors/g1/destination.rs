@@ -9,7 +9,6 @@ use super::tables::{Kind, Tables};
 use crate::memory::region::RegionUse;
 use crate::object::geometry::RegionId;
 use parking_lot::Mutex;
-use swap::PageRange;
 
 /// All workers take from it in pauses.
 pub struct Destination {
@@ -80,10 +79,7 @@ impl Destination {
         region.set_top(top + length);
         drop(state);
         let start = core.geometry.region_start(id) + top;
-        if let Some(pager) = core.space.pager() {
-            // Otherwise each of its pages would be a fault.
-            pager.populate(PageRange::of_bytes(core.geometry.offset(start), length));
-        }
+        core.renew(start, length);
         Some((start, length))
     }
 

@@ -41,8 +41,7 @@ pub(super) fn moves_humongous(cause: CollectCause) -> bool {
 /// Freed regions whose memory is kept for the next allocations rather than given back to the system: the amount that
 /// will be allocated before the next cycle; little when the program asked for the collection.
 pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize, cause: CollectCause) -> usize {
-    if core.space.pager().is_some() {
-        // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
+    if !core.has_spare_memory() {
         return 0;
     }
     let wish = match cause.is_user_requested() {

@@ -16,7 +16,6 @@ use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
-use swap::PageRange;
 
 /// The piece of a to-region that a thread copies to. Own thread, or a pause on its behalf.
 #[derive(Default)]
@@ -117,14 +116,10 @@ impl ToSpace {
         let region = self.core.regions.region(id);
         let length = wish.min(geometry.region_bytes() - top);
         region.set_top(top + length);
-        let is_clean = region.is_clean();
         drop(inner);
         let start = geometry.region_start(id) + top;
-        if let Some(pager) = self.core.space.pager()
-            && is_clean
-            && length <= BUFFER_BYTES
-        {
-            pager.populate(PageRange::of_bytes(geometry.offset(start), length));
+        if length <= BUFFER_BYTES {
+            self.core.renew(start, length);
         }
         Some((start, length))
     }

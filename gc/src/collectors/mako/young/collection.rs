@@ -165,14 +165,11 @@ impl Mako {
         for object in &outcome.left {
             Header::of(*object).untagged().write(*object);
         }
-        for region in from.into_iter().filter(|region| !kept.contains(region)) {
-            table.end(region);
-            core.free_region(region);
-        }
+        let emptied = from.into_iter().filter(|region| !kept.contains(region)).collect();
         if cause.is_some() {
             nursery.learn(start.elapsed(), young_bytes, &outcome.ages, outcome.promoted_bytes);
         }
-        nursery.begin_eden();
+        nursery.begin_eden(emptied);
         nursery.collections.fetch_add(1, Ordering::Relaxed);
         let used = core.regions.used_bytes();
         nursery.free_bytes.store(core.geometry.heap_bytes() - used, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use crate::memory::region::RegionUse;
 use crate::object::geometry::RegionId;
 use crate::threads::workers::Workers;
 use parking_lot::Mutex;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -68,7 +69,7 @@ impl Nursery {
             eden,
             shared,
         };
-        nursery.begin_eden();
+        nursery.begin_eden(Vec::new());
         nursery
     }
 
@@ -98,16 +99,50 @@ impl Nursery {
         self.policy.lock().learn(&last);
     }
 
-    /// The regions of eden are free again, after a collection if it is not the first time. World stopped.
-    pub fn begin_eden(&self) {
+    /// Eden begins anew, after a collection if it is not the first time. `emptied` are the young regions in which nothing
+    /// is left: eden takes some of them with their memory, the others are freed. World stopped.
+    pub fn begin_eden(&self, emptied: Vec<RegionId>) {
         *self.last_end.lock() = Instant::now();
-        self.allocator.reset(Vec::new());
-        self.eden.taken.store(0, Ordering::Relaxed);
+        let renewed = self.renew(emptied);
+        self.eden.taken.store(renewed.len(), Ordering::Relaxed);
+        self.allocator.reset(renewed);
         self.limit_eden();
         let regions = self.eden.limit.load(Ordering::Relaxed);
         let bytes = self.policy.lock().eden_bytes(regions);
         self.allocator.limit_bytes(bytes);
         self.shared.core.stats.set("eden_bytes", bytes as u64);
+    }
+
+    /// Frees young regions in which nothing is left, but those that eden takes again with their memory.
+    fn renew(&self, mut emptied: Vec<RegionId>) -> Vec<RegionId> {
+        let (core, table) = (&self.shared.core, self.table());
+        let survivors = table.count() - emptied.len();
+        let free = self.shared.free_by_server();
+        let policy = self.policy.lock();
+        let regions = policy.eden(self.shared.takable_regions() + emptied.len(), survivors);
+        let used = |region: &RegionId| core.regions.region(*region).top();
+        let may_take =
+            |region| free[self.shared.entries.geometry.region_server(region)] >= RESERVE;
+        let mut left = match core.options.mako.recycle_eden {
+            true => policy.eden_bytes(regions).min(recycled_max(&self.shared)),
+            false => 0,
+        };
+        emptied.sort_unstable_by_key(|region| Reverse(used(region)));
+        let mut renewed = Vec::new();
+        for region in emptied {
+            let kept = used(&region).min(left);
+            if kept == 0 || renewed.len() == regions || !may_take(region) {
+                table.end(region);
+                core.free_region(region);
+            } else if core.renew_region(region, kept) {
+                left -= kept;
+                core.stats.count("eden_recycled_bytes", kept as u64);
+                renewed.push(region);
+            } else {
+                table.end(region);
+            }
+        }
+        renewed
     }
 }
 
@@ -137,5 +172,14 @@ fn local_bytes(shared: &Shared) -> usize {
     bytes.min(budget / 100 * core.options.mako.local_eden_percent)
 }
 
+/// Bytes of eden whose memory may stay between collections. Where local memory is full they are not there for anything
+/// else meanwhile.
+fn recycled_max(shared: &Shared) -> usize {
+    let budget = shared.pager().budget_pages() * PAGE_BYTES;
+    if shared.core.has_spare_memory() { budget } else { budget / RECYCLED_SHARE }
+}
+
 /// Eden takes at most this part of the heap.
 const HEAP_PERCENT: usize = 40;
+/// Eden keeps at most this part of a full local memory between collections.
+const RECYCLED_SHARE: usize = 32;
