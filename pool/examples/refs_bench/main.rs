@@ -16,6 +16,7 @@
 //! With a name, only the rows that begin with it are measured. Each figure is the best of five runs. A process is a
 //! child that runs this program again; it opens the pool in the file that its parent made.
 
+#[path = "../common/mod.rs"]
 mod common;
 
 use common::{Nothing, Shared, clock, wait_for};
