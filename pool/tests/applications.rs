@@ -1,7 +1,8 @@
 //! Short runs of the applications among the examples. They check what they have done, and fail if it is wrong.
 
-use std::env;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 /// What an example prints that ran with these arguments.
 fn run(example: &str, arguments: &[&str]) -> String {
@@ -51,5 +52,28 @@ fn calls_by_reference_come_to_the_result_of_a_sequential_program() {
         let [kills, redone, returned] =
             ["kills", "redone", "returned"].map(|word| number(line, word));
         assert!(kills >= 2 && redone + returned >= kills, "{line}");
+    }
+}
+
+#[test]
+fn messages_and_calls_are_measured_beside_iceoryx2_which_leaves_no_files() {
+    let test = env::current_exe().unwrap();
+    let program = test.parent().unwrap().parent().unwrap().join("examples/refs_bench");
+    for (name, rows) in [("a word", 1), ("send", 2), ("message", 2), ("call", 2)] {
+        let mut command = Command::new(&program);
+        let child = command.args(["0.02", name]).stdout(Stdio::piped()).spawn().unwrap();
+        let files = format!("farheap-refs-bench-{}", child.id());
+        let said = child.wait_with_output().unwrap();
+        let out = String::from_utf8(said.stdout).unwrap();
+        assert!(said.status.success(), "{name}:\n{out}");
+        let found: Vec<_> = out.lines().filter(|line| line.starts_with(name)).collect();
+        assert_eq!(found.len(), rows, "{out}");
+        assert!(found.iter().all(|row| name == "a word" || row.contains("iceoryx2")), "{out}");
+        for folder in [Path::new("/dev/shm"), &env::temp_dir()] {
+            let left = fs::read_dir(folder).into_iter().flatten().flatten();
+            let left = left.map(|file| file.file_name().into_string().unwrap());
+            let left: Vec<_> = left.filter(|file| file.starts_with(&files)).collect();
+            assert!(left.is_empty(), "{name} leaves {left:?} in {}", folder.display());
+        }
     }
 }

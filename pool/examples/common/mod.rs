@@ -69,10 +69,34 @@ pub fn wait_for(word: &AtomicU64, is_there: impl Fn(u64) -> bool) {
 
 /// CPU time of this thread, in nanoseconds.
 pub fn clock() -> u64 {
+    nanos(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Nanoseconds on a clock that all processes have together.
+pub fn now() -> u64 {
+    nanos(libc::CLOCK_MONOTONIC)
+}
+
+fn nanos(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills `time`, which is this function's own.
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Lets this thread run on the n-th of its CPUs only, counted from 0 and round.
+pub fn pin(n: usize) {
+    let bytes = size_of::<libc::cpu_set_t>();
+    // SAFETY: zeros are an empty set; the kernel fills it, and reads the one with a CPU that was in it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, bytes, &mut set), 0);
+        let cpus = (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &set));
+        let cpus: Vec<_> = cpus.collect();
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpus[n % cpus.len()], &mut one);
+        assert_eq!(libc::sched_setaffinity(0, bytes, &one), 0);
+    }
 }
 
 /// Bytes of this process, pages that others have too in part.
