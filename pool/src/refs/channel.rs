@@ -98,6 +98,6 @@ impl<'c> RefReceiver<'c> {
         let count = (self.consumer.count_at(), self.consumer.received() + 1);
         client.holder().transfer(object, [from, root], count)?;
         self.consumer.has_received(1);
-        Ok(Some(Ref::new(client, root, object)))
+        Ok(Some(Ref::new(client, root, object, 0)))
     }
 }

@@ -230,7 +230,7 @@ impl<'a> RefClient<'a> {
                 .and_then(|()| memory.blocks.alloc_into(root, all, init));
         }
         match made {
-            Ok(object) => Ok(Ref::new(self, root, object)),
+            Ok(object) => Ok(Ref::new(self, root, object, all)),
             Err(error) => {
                 self.empty.borrow_mut().push(root);
                 Err(error)
@@ -260,6 +260,7 @@ impl<'a> RefClient<'a> {
     }
 
     /// The object that the n-th embedded reference refers to, which is not counted. 0: none.
+    #[inline]
     pub(super) fn referred(&self, object: &Ref, n: u32) -> Result<u64, PoolError> {
         self.check(object)?;
         let count = self.embedded(object.object())?;
@@ -363,18 +364,32 @@ impl<'a> RefClient<'a> {
     }
 
     /// How many embedded references an object has.
+    #[inline]
     pub(crate) fn embedded(&self, object: u64) -> Result<u64, PoolError> {
         let word = self.holder.memory.header(object)?.word.value();
         Ok(Count::from_bits(word).embedded())
     }
 
     /// The words of an object behind its references, as many as its block has.
+    #[inline]
     pub(super) fn data(&self, object: u64) -> Result<&'a [AtomicU64], PoolError> {
-        let bytes = self.heap().block_bytes(object);
-        let bytes = bytes.ok_or(PoolError::NotABlock { offset: object })?;
+        self.data_of(object, self.block_bytes(object)?)
+    }
+
+    /// The same if the bytes of its block are known.
+    #[inline]
+    pub(super) fn data_of(&self, object: u64, block: u64) -> Result<&'a [AtomicU64], PoolError> {
         let begin = self.holder.memory.embedded(0, self.embedded(object)?);
-        let words = bytes.saturating_sub(begin) / 8;
+        let words = block.saturating_sub(begin) / 8;
         self.heap().pool().atomics(object + begin, words as usize)
+    }
+
+    /// Bytes of the block of an object.
+    #[inline]
+    pub(super) fn block_bytes(&self, object: u64) -> Result<u64, PoolError> {
+        let heap = self.heap();
+        let bytes = heap.small_block_bytes(object).or_else(|| heap.block_bytes(object));
+        bytes.ok_or(PoolError::NotABlock { offset: object })
     }
 
     /// An empty root.
@@ -403,7 +418,7 @@ impl<'a> RefClient<'a> {
         let root = self.take_root()?;
         let attached = self.holder.attach(object, root);
         match attached {
-            Ok(true) => Ok(Some(Ref::new(self, root, object))),
+            Ok(true) => Ok(Some(Ref::new(self, root, object, 0))),
             Ok(false) => {
                 self.give_root(root);
                 Ok(None)

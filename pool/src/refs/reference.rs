@@ -5,8 +5,10 @@ use super::header::HEADER_BYTES;
 use super::holder::Memory;
 use super::roots::copies_at;
 use crate::PoolError;
+use crate::alloc::size_of_block;
 use crate::crash::is_dead;
 use crate::sync::{AtomicU64, own, put};
+use std::cell::Cell;
 
 /// A counted reference to an object, of one client (*CXLRef*, section 3.1). It names a root in shared memory, which
 /// recovery releases. A copy (`clone`) changes no count that others see: only that of the root, without an atomic
@@ -15,13 +17,17 @@ pub struct Ref<'c> {
     client: &'c RefClient<'c>,
     root: u64,
     object: u64,
+    /// Bytes of the object's block, or those for which it was handed out; 0 while they are not known. The reference
+    /// keeps the block, so they stay. What the heap has about a block is in a line that others write when they free
+    /// other blocks of its slab.
+    block: Cell<u64>,
 }
 
 impl<'c> Ref<'c> {
-    /// The root was just filled.
+    /// The root was just filled. `block` may be 0.
     #[inline]
-    pub(super) fn new(client: &'c RefClient<'_>, root: u64, object: u64) -> Ref<'c> {
-        Ref { client, root, object }
+    pub(super) fn new(client: &'c RefClient<'_>, root: u64, object: u64, block: u64) -> Ref<'c> {
+        Ref { client, root, object, block: Cell::new(block) }
     }
 
     /// Where the object is: the same in all processes.
@@ -31,8 +37,12 @@ impl<'c> Ref<'c> {
 
     /// The words of the object behind its references: as many as were asked for, or more. Any client may change them,
     /// at any time.
+    #[inline]
     pub fn data(&self) -> Result<&[AtomicU64], PoolError> {
-        self.client.data(self.object)
+        if self.block.get() == 0 {
+            self.block.set(self.client.block_bytes(self.object)?);
+        }
+        self.client.data_of(self.object, size_of_block(self.block.get()).1)
     }
 
     /// Where these words are in the pool, in bytes: a multiple of 8.
@@ -120,7 +130,7 @@ impl Clone for Ref<'_> {
     fn clone(&self) -> Self {
         let copies = self.copies().expect("a root is in the pool");
         put(copies, own(copies) + 1);
-        Ref { client: self.client, root: self.root, object: self.object }
+        Ref::new(self.client, self.root, self.object, self.block.get())
     }
 }
 

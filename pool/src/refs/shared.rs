@@ -146,7 +146,7 @@ mod in_pool {
                 self.settled()?;
                 let (root, birth) = (self.take_root()?, self.holder().era()?);
                 if let Some(object) = self.holder().take_spare(class, root, birth)? {
-                    return Ok(Ref::new(self, root, object));
+                    return Ok(Ref::new(self, root, object, 0));
                 }
                 self.give_root(root);
             }
