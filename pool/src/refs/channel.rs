@@ -52,6 +52,10 @@ impl<'c> RefSender<'c> {
         if self.producer.room(1)? == 0 {
             return Ok(Err(reference));
         }
+        if self.client.has_received.replace(false) {
+            // It answers, or calls again: the other side waits for it.
+            self.producer.prepare();
+        }
         let (root, object) = if reference.is_single() {
             reference.into_root()
         } else {
@@ -98,6 +102,7 @@ impl<'c> RefReceiver<'c> {
         let count = (self.consumer.count_at(), self.consumer.received() + 1);
         client.holder().transfer(object, [from, root], count)?;
         self.consumer.has_received(1);
+        client.has_received.set(true);
         Ok(Some(Ref::new(client, root, object, 0)))
     }
 }

@@ -43,6 +43,8 @@ pub struct RefClient<'a> {
     pub(super) recent: RefCell<[Vec<u64>; 2]>,
     /// How many readers it has now.
     pub(super) looking: Cell<u32>,
+    /// Whether it has received a reference since it sent one.
+    pub(super) has_received: Cell<bool>,
     allocator: Allocator<'a>,
 }
 
@@ -128,6 +130,7 @@ impl<'a> Refs<'a> {
             until_revisit: Cell::new(REVISIT),
             recent: RefCell::default(),
             looking: Cell::new(0),
+            has_received: Cell::new(false),
             allocator,
         })
     }

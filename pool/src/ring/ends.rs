@@ -4,6 +4,7 @@ use super::Words;
 use crate::PoolError;
 use crate::crash::{crash_point, is_dead};
 use crate::pool::{Client, Pool};
+use crate::segment::prefetch;
 use crate::sync::{AtomicU64, Ordering};
 
 /// A ring in the data of a pool. Any thread may have it.
@@ -140,6 +141,14 @@ impl Producer<'_> {
         self.ring.words.send(self.sent);
     }
 
+    /// The first word that it may write, and the count, are written soon: their lines come while the caller goes on.
+    /// For a producer that the other end waits for; from one that is behind, these lines would be taken too early.
+    #[inline]
+    pub(crate) fn prepare(&self) {
+        prefetch::to_write(self.ring.words.word(self.sent));
+        prefetch::to_write(self.ring.words.sent);
+    }
+
     /// Where the count of sent words is. The holder may write it, and say so by [`Producer::has_sent`].
     pub(crate) fn count_at(&self) -> u64 {
         self.ring.at + SENT_AT
@@ -157,6 +166,10 @@ impl Consumer<'_> {
     pub fn ready(&mut self, wanted: u64) -> Result<u64, PoolError> {
         if self.ready < wanted {
             self.ready = self.ring.words.ready(self.received)?;
+            if self.ready == 0 {
+                // So it does not come after the count, but together with it.
+                prefetch::to_read(self.ring.words.word(self.received));
+            }
         }
         Ok(self.ready)
     }

@@ -14,6 +14,8 @@
 
 mod file;
 mod header;
+#[cfg(not(loom))]
+pub(crate) mod prefetch;
 mod share;
 
 pub use file::Backing;
