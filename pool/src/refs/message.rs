@@ -10,7 +10,7 @@
 use super::client::RefClient;
 use super::reference::Ref;
 use crate::PoolError;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, own, put};
 
 /// A call: its references are the arguments, and the last one is the result.
 ///
@@ -61,7 +61,11 @@ impl<'c> Message<'c> {
 
     /// Makes it a call of another function, with the same arguments.
     pub fn set_function(&self, function: u64) -> Result<(), PoolError> {
-        self.reference.data()?[0].store(function, Ordering::Release);
+        let word = &self.reference.data()?[0];
+        // Its line, which the server has too, stays there if this is nothing new.
+        if own(word) != function {
+            put(word, function);
+        }
         Ok(())
     }
 
