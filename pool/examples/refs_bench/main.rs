@@ -178,7 +178,7 @@ fn watch(children: &mut [Child], is_there: impl Fn() -> bool) {
         let failed = children.iter_mut().filter_map(ended).find(|status| !status.success());
         if let Some(status) = failed {
             for child in children {
-                let _ = child.kill();
+                let _ = child.kill().and_then(|()| child.wait());
             }
             panic!("a child failed: {status}");
         }
