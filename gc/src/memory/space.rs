@@ -339,4 +339,4 @@ fn report_budget(log: &GcLog, change: PoolChange) {
 /// A heap of narrow slots begins at a multiple of this.
 const LOW_ALIGNMENT: usize = 256 << 20;
 /// Of the architectures that we run on.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
+pub const HUGE_PAGE_BYTES: usize = 2 << 20;

@@ -48,6 +48,8 @@ struct Waiting {
     compilations: Compilations,
     /// Maximum of compilations in progress.
     limit: usize,
+    /// No thread begins a task: see [`Queue::hold`].
+    is_held: bool,
     sweeper: Sweeper,
 }
 
@@ -83,6 +85,11 @@ impl Done {
 }
 
 impl Waiting {
+    /// Whether a thread may take a task.
+    fn may_begin(&self) -> bool {
+        !self.is_held && !self.tasks.is_empty() && self.compilations.in_progress() < self.limit
+    }
+
     /// The task whose method was found hot most often while it waited, and mostly one that ends interpreting; the
     /// oldest of equals. There must be one.
     fn take_hottest(&mut self, number: u64) -> Submitted {
@@ -148,6 +155,19 @@ impl Queue {
         self.state.lock().compilations.is_past(ticket)
     }
 
+    /// From now on no task is begun, or tasks are begun again. Those in progress go on; a thread that waits for a task
+    /// (`-Xbatch`) waits on. Any thread.
+    pub fn hold(&self, is_held: bool) {
+        self.state.lock().is_held = is_held;
+        if !is_held {
+            self.arrived.notify_all();
+        }
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.state.lock().is_held
+    }
+
     /// Tasks that no thread has begun.
     pub fn waiting(&self) -> usize {
         self.state.lock().tasks.len()
@@ -167,7 +187,7 @@ impl Queue {
         loop {
             let (number, Submitted { task, done, .. }) = {
                 let mut state = self.state.lock();
-                while state.tasks.is_empty() || state.compilations.in_progress() >= state.limit {
+                while !state.may_begin() {
                     self.arrived.wait(&mut state);
                 }
                 let number = state.compilations.begin();

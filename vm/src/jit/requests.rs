@@ -1,6 +1,7 @@
 //! What tests ask of the compiler, by the [`whitebox`](crate::whitebox).
 
-use super::{compile, policy};
+use super::{compile, policy, sweep};
+use crate::frames::holders;
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::MethodRef;
 use crate::runtime::code::compiled::State;
@@ -126,6 +127,27 @@ pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -
     count
 }
 
+/// Call sites of compiled code, and all threads, forget which methods they have selected for which classes. A safepoint.
+pub fn forget_selections(t: &JavaThread) {
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |world| {
+        holders::forget_selections(t.vm, world);
+        let cells = t.vm.jit.cache.bodies().into_iter().flat_map(|code| &code.body.cells);
+        cells.for_each(|cell| cell.forget(|_, _| true));
+    });
+}
+
+/// Frees the code that nothing enters and no thread runs. A safepoint.
+pub fn sweep(t: &JavaThread) {
+    t.safely(|| sweep::sweep(t.vm));
+}
+
+/// Whether the compiler begins tasks: it is on, they are not held, and its cache has not been found full since it was
+/// last swept.
+pub fn is_active(vm: &Vm) -> bool {
+    let is_stopped = vm.jit.queue.is_held() || vm.jit.is_full.load(Ordering::Relaxed);
+    vm.options.jit.compiles() && !is_stopped
+}
+
 /// A method is about to be compiled for one of HotSpot's levels.
 pub fn note_level(vm: &Vm, method: MethodRef, level: i32) {
     let mut levels = vm.jit.requests.levels.write();
@@ -138,6 +160,12 @@ pub fn level(vm: &Vm, method: MethodRef) -> i32 {
     let levels = vm.jit.requests.levels.read();
     let asked = levels.iter().find(|(other, _)| *other == method);
     asked.map_or_else(|| highest_level(vm), |(_, level)| *level)
+}
+
+/// Whether code of one of HotSpot's levels can be asked for: the highest alone where a method is compiled once.
+pub fn has_level(vm: &Vm, level: i32) -> bool {
+    let least = if vm.options.jit.is_tiered { 1 } else { highest_level(vm).max(1) };
+    (least..=highest_level(vm)).contains(&level)
 }
 
 /// The highest of HotSpot's levels that options allow. What is asked for here is compiled as well as they allow, and

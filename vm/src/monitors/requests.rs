@@ -12,6 +12,8 @@ pub struct Requests {
     /// Compiled code has touched memory behind the end of a mapped file. Set by the thread's signal
     /// handler.
     has_faulted: AtomicBool,
+    /// The thread is to print its stack. Set by any thread, cleared by the thread itself.
+    shows_stack: AtomicBool,
     is_suspended: Mutex<bool>,
     resumed: Condvar,
 }
@@ -20,6 +22,7 @@ impl Requests {
     /// Forgets everything; the reference that was to be thrown, or 0.
     pub fn clear(&self) -> usize {
         self.has_faulted.store(false, Ordering::Relaxed);
+        self.shows_stack.store(false, Ordering::Relaxed);
         *self.is_suspended.lock() = false;
         self.thrown.swap(0, Ordering::AcqRel)
     }
@@ -41,6 +44,14 @@ impl Requests {
 
     pub fn take_fault(&self) -> bool {
         self.has_faulted.swap(false, Ordering::Relaxed)
+    }
+
+    pub fn show_stack(&self) {
+        self.shows_stack.store(true, Ordering::Release);
+    }
+
+    pub fn take_show_stack(&self) -> bool {
+        self.shows_stack.swap(false, Ordering::Acquire)
     }
 
     pub fn suspend(&self) {

@@ -291,7 +291,18 @@ fn doing(seen: &Seen) -> &'static str {
     }
 }
 
-/// The stack of the current thread, line by line.
+/// The number and the stack of a thread that has a `Thread` object: the current one, or one that is stopped.
+pub fn stack(t: &JavaThread, thread: &JavaThread) -> String {
+    let id: i64 = object::get(thread.thread_object.get(), t.vm.known.fields.thread_tid());
+    let mut text = format!("Thread #{id}:\n");
+    print_stack(thread, &mut |line| {
+        let _ = writeln!(text, "{line}");
+    });
+    text.push('\n');
+    text
+}
+
+/// The stack of the current thread, or of one that is stopped, line by line.
 pub fn print_stack(t: &JavaThread, out: &mut dyn FnMut(&str)) {
     for visited in walk::frames(t) {
         out(&format!("\tat {}", place(t, visited)));

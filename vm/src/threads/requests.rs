@@ -6,6 +6,7 @@
 //! interpreted and of compiled code; it is stopped on its way back from native methods too. In the same way a thread
 //! is notified that its compiled code has touched memory behind the end of a mapped file.
 
+use super::dump;
 use super::interrupt::state_of;
 use crate::ffi::entry;
 use crate::ffi::types::jobject;
@@ -14,6 +15,7 @@ use crate::machine::JavaThread;
 use crate::monitors::monitor;
 use crate::monitors::state::ThreadState;
 use crate::runtime::{Handle, JResult};
+use gc::object::ObjectRef;
 
 /// Clears the requests to the current thread, which has ended.
 pub fn clear(t: &JavaThread) {
@@ -54,6 +56,14 @@ pub fn suspend(t: &JavaThread, thread: Handle) {
 pub fn resume(t: &JavaThread, thread: Handle) {
     if let Some(state) = state_of(t, thread.get()) {
         state.requests.resume();
+    }
+}
+
+/// The thread of this object prints its stack on stdout, at its next poll. Nothing if it is not alive.
+pub fn show_stack(t: &JavaThread, thread: ObjectRef) {
+    if let Some(state) = state_of(t, thread) {
+        state.requests.show_stack();
+        ask(t, state);
     }
 }
 
@@ -100,6 +110,10 @@ pub fn answer(t: &JavaThread) {
     // Cleared first: a request that comes now is answered now or at the next poll.
     t.mutator.clear_poll_request();
     monitor::retire_idle(t);
+    if t.sync.requests.take_show_stack() {
+        let stack = dump::stack(t, t);
+        t.safely(|| base::print_part(format_args!("{stack}")));
+    }
     stand_still(t);
     if t.sync.requests.has_thrown() {
         t.mutator.request_poll();

@@ -3,9 +3,11 @@
 use crate::ffi::registry::{Arguments, Native, NativeEntry, entry};
 use crate::java::reflect;
 use crate::jit::requests;
-use crate::loading::{errors, link};
+use crate::jit::translate::intrinsics;
+use crate::loading::{allocate, boxes, errors, link, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, MethodRef};
+use classfile::BasicType;
 use classfile::symbol::Symbol;
 
 pub const ENTRIES: &[NativeEntry] = &[
@@ -22,7 +24,16 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("testSetForceInlineMethod0", "", Native::Direct(force_inlining)),
     entry("deoptimizeMethod0", "", Native::Direct(discard)),
     entry("deoptimizeAll", "", Native::Direct(discard_all)),
+    entry("clearInlineCaches0", "", Native::Direct(forget_selections)),
     entry("getCompileQueueSize", "", Native::Direct(|t, _| Ok(t.vm.jit.queue.waiting() as u64))),
+    entry("getCompilationActivityMode", "", Native::Direct(activity)),
+    entry("lockCompilation", "", Native::Direct(|t, _| hold(t, true))),
+    entry("unlockCompilation", "", Native::Direct(|t, _| hold(t, false))),
+    entry("isIntrinsicAvailable0", "", Native::Direct(is_intrinsic)),
+    entry("forceNMethodSweep", "", Native::Direct(sweep)),
+    entry("allocateCodeBlob", "(II)J", Native::Direct(reserve_code)),
+    entry("getCodeBlob", "", Native::Direct(describe_code)),
+    entry("freeCodeBlob", "", Native::Direct(release_code)),
 ];
 
 /// `isMethodCompiled0(method, isOsr)`
@@ -33,7 +44,7 @@ fn is_compiled(t: &JavaThread, args: Arguments) -> JResult<u64> {
 /// `isMethodCompilable0(method, level, isOsr)`
 fn is_compilable(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let (method, level) = (method(t, args)?, args.int(2));
-    let is_level = level == ANY_LEVEL || (1..=requests::highest_level(t.vm)).contains(&level);
+    let is_level = level == ANY_LEVEL || requests::has_level(t.vm, level);
     Ok(u64::from(is_level && requests::is_compilable(t.vm, method, args.boolean(3))))
 }
 
@@ -60,7 +71,7 @@ fn entry_bci(t: &JavaThread, args: Arguments) -> JResult<u64> {
 /// `enqueueMethodForCompilation0(method, level, bci)`: whether it is compiled, or will be.
 fn compile(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let (method, level, bci) = (method(t, args)?, args.int(2), args.int(3));
-    if !(1..=requests::highest_level(t.vm)).contains(&level) {
+    if !requests::has_level(t.vm, level) {
         return Ok(0);
     }
     link::link(t, method.holder)?;
@@ -121,6 +132,76 @@ fn discard_all(t: &JavaThread, _args: Arguments) -> JResult<u64> {
     Ok(0)
 }
 
+/// `clearInlineCaches0(preserveStaticStubs)`: there are no such stubs.
+fn forget_selections(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    requests::forget_selections(t);
+    Ok(0)
+}
+
+/// `getCompilationActivityMode()`, in HotSpot's numbers.
+fn activity(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    Ok(if requests::is_active(t.vm) { RUNS } else { STOPPED })
+}
+
+/// `lockCompilation()`, `unlockCompilation()`
+fn hold(t: &JavaThread, is_held: bool) -> JResult<u64> {
+    t.vm.jit.queue.hold(is_held);
+    Ok(0)
+}
+
+/// `isIntrinsicAvailable0(method, context, level)`: whether compiled code calls the method by code of the VM. That does
+/// not depend on where it is called.
+fn is_intrinsic(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let (method, level) = (method(t, args)?, args.int(3));
+    let is_level = requests::has_level(t.vm, level);
+    Ok(u64::from(is_level && intrinsics::is_known(t.vm, method)))
+}
+
+/// `forceNMethodSweep()`
+fn sweep(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    requests::sweep(t);
+    Ok(0)
+}
+
+/// `allocateCodeBlob(bytes, type)`: an address in the code cache, which holds all types; 0 if it has no room.
+fn reserve_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let Ok(bytes) = usize::try_from(args.int(1)) else {
+        let message = "WB_AllocateCodeBlob: size is negative";
+        return errors::fail(t, "java/lang/IllegalArgumentException", message);
+    };
+    Ok(t.vm.jit.cache.reserve(bytes).unwrap_or(0) as u64)
+}
+
+/// `getCodeBlob(address)`: name, bytes, type and address of room of `allocateCodeBlob`; null elsewhere.
+fn describe_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let address = args.long(1);
+    let Some(bytes) = t.vm.jit.cache.reserved_at(address as usize) else { return Ok(0) };
+    let _scope = t.scope();
+    let parts = t.root(allocate::new_array(t, t.vm.known.object_array(), 4)?);
+    let name = strings::from_str(t, "WB::DummyBlob")?;
+    t.store_element(parts.get(), 0, name);
+    let numbers = [
+        (BasicType::Int, bytes as u64),
+        (BasicType::Int, ALL_TYPES),
+        (BasicType::Long, address as u64),
+    ];
+    for (i, (ty, number)) in numbers.into_iter().enumerate() {
+        let boxed = boxes::wrap(t, ty, number)?;
+        t.store_element(parts.get(), i + 1, boxed);
+    }
+    Ok(parts.get().address() as u64)
+}
+
+/// `freeCodeBlob(address)`; 0 is passed over.
+fn release_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let address = args.long(1) as usize;
+    if address != 0 && !t.vm.jit.cache.release(address) {
+        let message = "there is no room of allocateCodeBlob at the address";
+        return errors::fail(t, "java/lang/IllegalArgumentException", message);
+    }
+    Ok(0)
+}
+
 fn method(t: &JavaThread, args: Arguments) -> JResult<MethodRef> {
     match args.object(1) {
         executable if executable.is_null() => Err(errors::null_pointer(t)),
@@ -131,3 +212,6 @@ fn method(t: &JavaThread, args: Arguments) -> JResult<MethodRef> {
 /// HotSpot's numbers.
 const ANY_LEVEL: i32 = -1;
 const CALL_BCI: i64 = -1;
+const ALL_TYPES: u64 = 3;
+const STOPPED: u64 = 0;
+const RUNS: u64 = 1;

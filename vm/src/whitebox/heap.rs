@@ -21,6 +21,7 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("getObjectSize0", "", Native::Direct(object_bytes)),
     entry("isObjectInOldGen0", "", Native::Direct(is_old)),
     entry("getHeapOopSize", "", Native::Direct(|t, _| Ok(t.vm.slot_bytes as u64))),
+    entry("printHeapSizes", "", Native::Direct(print_sizes)),
     // The size of the heap is a number of regions.
     entry("getHeapSpaceAlignment", "", Native::Direct(region_bytes)),
     entry("getHeapAlignment", "", Native::Direct(region_bytes)),
@@ -83,6 +84,18 @@ fn object_bytes(t: &JavaThread, args: Arguments) -> JResult<u64> {
 /// `isObjectInOldGen0(object)`
 fn is_old(t: &JavaThread, args: Arguments) -> JResult<u64> {
     Ok(u64::from(t.vm.heap.is_old(args.object(1))))
+}
+
+/// `printHeapSizes()`, to stdout in HotSpot's form. The heap does not shrink below its initial size.
+fn print_sizes(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    let (heap, geometry) = (&t.vm.options.heap, &t.vm.heap.core().geometry);
+    let (initial, alignment) = (heap.initial_bytes, geometry.region_bytes());
+    base::print_part(format_args!(
+        "Minimum heap {initial} Initial heap {initial} Maximum heap {} Space alignment {alignment} Heap alignment \
+         {alignment}\n",
+        geometry.heap_bytes()
+    ));
+    Ok(0)
 }
 
 fn region_bytes(t: &JavaThread, _args: Arguments) -> JResult<u64> {

@@ -4,6 +4,7 @@ use crate::ffi::registry::{Arguments, Native, NativeEntry, entry};
 use crate::loading::strings;
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
+use gc::memory::space::HUGE_PAGE_BYTES;
 
 pub const ENTRIES: &[NativeEntry] = &[
     entry("registerNatives", "()V", Native::Direct(no)),
@@ -23,6 +24,7 @@ pub const ENTRIES: &[NativeEntry] = &[
     entry("isGCSupportedByJVMCICompiler", "", Native::Direct(no)),
     // The machine.
     entry("getVMPageSize", "", Native::Direct(page_bytes)),
+    entry("getVMLargePageSize", "", Native::Direct(large_page_bytes)),
     entry("getVMAllocationGranularity", "", Native::Direct(page_bytes)),
     entry("getCPUFeatures", "", Native::Direct(cpu_features)),
     entry("getLibcName", "", Native::Direct(libc_name)),
@@ -40,6 +42,11 @@ fn yes(_t: &JavaThread, _args: Arguments) -> JResult<u64> {
 
 fn page_bytes(_t: &JavaThread, _args: Arguments) -> JResult<u64> {
     Ok(swap::PAGE_BYTES as u64)
+}
+
+/// 0: the heap asks for no large pages.
+fn large_page_bytes(t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    Ok(if t.vm.options.heap.huge_pages { HUGE_PAGE_BYTES as u64 } else { 0 })
 }
 
 fn libc_name(t: &JavaThread, _args: Arguments) -> JResult<u64> {

@@ -9,6 +9,7 @@ mod compiler;
 mod flags;
 mod heap;
 mod machine;
+mod threads;
 
 use crate::ffi::registry::{Native, NativeEntry, NativeTable, entry};
 
@@ -23,11 +24,13 @@ static OPEN: &[NativeTable] = &[
     NativeTable { class: CLASS, entries: flags::ENTRIES },
     NativeTable { class: CLASS, entries: heap::ENTRIES },
     NativeTable { class: CLASS, entries: machine::ENTRIES },
+    NativeTable { class: CLASS, entries: threads::ENTRIES },
     NativeTable { class: OLD_CLASS, entries: classes::ENTRIES },
     NativeTable { class: OLD_CLASS, entries: compiler::ENTRIES },
     NativeTable { class: OLD_CLASS, entries: flags::ENTRIES },
     NativeTable { class: OLD_CLASS, entries: heap::ENTRIES },
     NativeTable { class: OLD_CLASS, entries: machine::ENTRIES },
+    NativeTable { class: OLD_CLASS, entries: threads::ENTRIES },
 ];
 
 static CLOSED: &[NativeTable] = &[

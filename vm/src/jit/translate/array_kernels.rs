@@ -80,7 +80,7 @@ impl Translator<'_> {
 }
 
 /// Bytes of an element of the array that a method of `Arrays` with this descriptor fills.
-fn filled_element(descriptor: &[u8]) -> Option<usize> {
+pub(super) fn filled_element(descriptor: &[u8]) -> Option<usize> {
     Some(match descriptor {
         b"([ZZ)V" | b"([BB)V" | b"([ZIIZ)V" | b"([BIIB)V" => 1,
         b"([CC)V" | b"([SS)V" | b"([CIIC)V" | b"([SIIS)V" => 2,

@@ -1,10 +1,12 @@
 //! Methods of the library that code knows better than their bytecode.
 
+use super::array_kernels::filled_element;
 use super::computations::Computation;
 use super::facts::Meaning;
 use super::instructions::Next;
-use super::{Kind, NotCompiled, Translator};
+use super::{Kind, NotCompiled, Translator, string_kernels, unsafe_memory};
 use crate::jit::helpers;
+use crate::machine::Vm;
 use crate::monitors::lock_word;
 use crate::runtime::MethodRef;
 use crate::runtime::code::quick::internal as quick;
@@ -14,10 +16,63 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::mem::offset_of;
 
+/// Whether calls of the method are translated from what is known of it here, instead of from its bytecode or by a
+/// call. In some of its calls it may still be called.
+pub fn is_known(vm: &Vm, method: MethodRef) -> bool {
+    let options = &vm.options.jit;
+    if !std::ptr::eq(method.holder.loader, vm.boot_loader) {
+        return false;
+    }
+    if Computation::of(options, method).is_some() {
+        return true;
+    }
+    let (name, descriptor) = (method.name().bytes(), method.descriptor().bytes());
+    match method.holder.name.bytes() {
+        b"java/lang/Object" => matches!(name, b"getClass" | b"hashCode"),
+        b"java/lang/Class" => {
+            matches!(name, b"isInstance" | b"isArray" | b"isInterface" | b"isPrimitive")
+        }
+        b"java/lang/invoke/MethodHandleImpl" => name == b"isCompileConstant",
+        b"java/lang/System" => matches!(name, b"arraycopy" | b"identityHashCode"),
+        b"java/lang/StringLatin1"
+        | b"java/lang/StringUTF16"
+        | b"java/lang/StringCoding"
+        | b"jdk/internal/util/ArraysSupport" => string_kernels::is_known(method),
+        b"jdk/internal/misc/Unsafe" => unsafe_memory::is_known(name, descriptor),
+        b"java/util/Arrays" => name == b"fill" && filled_element(descriptor).is_some(),
+        b"java/lang/ref/Reference" => name == b"refersTo0",
+        b"java/math/BigInteger" => matches!(
+            name,
+            b"implMultiplyToLen"
+                | b"implSquareToLen"
+                | b"implMulAdd"
+                | b"implMontgomeryMultiply"
+                | b"implMontgomerySquare"
+        ),
+        b"java/util/zip/CRC32" => {
+            let is_of_byte = name == b"update" && descriptor == b"(II)I";
+            let is_of_many = matches!(name, b"updateBytes0" | b"updateByteBuffer0");
+            options.uses_crc32 && (is_of_byte || is_of_many)
+        }
+        b"java/util/zip/CRC32C" => {
+            options.uses_crc32c && matches!(name, b"updateBytes" | b"updateDirectByteBuffer")
+        }
+        b"sun/security/provider/MD5" => options.uses_md5 && name == DIGEST,
+        b"sun/security/provider/SHA" => options.uses_sha1 && name == DIGEST,
+        b"sun/security/provider/SHA2" => options.uses_sha256 && name == DIGEST,
+        b"sun/security/provider/SHA5" => options.uses_sha512 && name == DIGEST,
+        b"java/lang/Thread" => name == b"currentThread",
+        _ => false,
+    }
+}
+
+/// The method of a digest that takes in one block.
+const DIGEST: &[u8] = b"implCompress0";
+
 impl Translator<'_> {
     /// Translates a call of a method that is known here. `None`: it is not.
     pub(super) fn intrinsic(&mut self, method: MethodRef) -> Result<Option<Next>, NotCompiled> {
-        if !std::ptr::eq(method.holder.loader, self.vm.boot_loader) {
+        if !is_known(self.vm, method) {
             return Ok(None);
         }
         if let Some(computation) = Computation::of(&self.vm.options.jit, method) {

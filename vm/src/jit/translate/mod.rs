@@ -29,7 +29,7 @@ mod fields;
 mod flow;
 mod inlining;
 mod instructions;
-mod intrinsics;
+pub mod intrinsics;
 mod invariants;
 pub mod isa;
 mod kind;

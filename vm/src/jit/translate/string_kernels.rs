@@ -88,6 +88,13 @@ impl Translator<'_> {
     }
 }
 
+/// Whether calls of the method of one of these classes are calls of a kernel, or reads and writes.
+pub(super) fn is_known(method: MethodRef) -> bool {
+    let (holder, name) = (method.holder.name.bytes(), method.name().bytes());
+    let is_char = holder == b"java/lang/StringUTF16" && matches!(name, b"getChar" | b"putChar");
+    is_char || kernel(holder, name, method.descriptor().bytes()).is_some()
+}
+
 fn kernel(holder: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Kernel> {
     macro_rules! kernel {
         ($effect:ident, $function:ident) => {

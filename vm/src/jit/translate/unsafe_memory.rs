@@ -58,12 +58,7 @@ impl Translator<'_> {
                 None => return false,
             },
         };
-        let ty = match without_order(rest) {
-            "Int" => BasicType::Int,
-            "Long" => BasicType::Long,
-            "Reference" => BasicType::Object,
-            _ => return false,
-        };
+        let Some(ty) = compared_type(rest) else { return false };
         self.unsafe_compare(ty, is_set);
         true
     }
@@ -195,14 +190,7 @@ impl Translator<'_> {
 
     /// `getAndAddInt`, `getAndSetReference` and so on.
     fn get_and(&mut self, rest: &str) -> bool {
-        let (operation, ty) = match without_order(rest) {
-            "AddInt" => (AtomicRmwOp::Add, BasicType::Int),
-            "AddLong" => (AtomicRmwOp::Add, BasicType::Long),
-            "SetInt" => (AtomicRmwOp::Xchg, BasicType::Int),
-            "SetLong" => (AtomicRmwOp::Xchg, BasicType::Long),
-            "SetReference" => (AtomicRmwOp::Xchg, BasicType::Object),
-            _ => return false,
-        };
+        let Some((operation, ty)) = exchange_of(rest) else { return false };
         let (object, offset, value) = (self.peek(2), self.peek(1), self.peek(0));
         self.drop_receiver(3);
         let kind = Kind::of(ty).expect("not void");
@@ -216,6 +204,48 @@ impl Translator<'_> {
         self.side_effect();
         true
     }
+}
+
+/// Whether calls of this method of `Unsafe` are translated.
+pub(super) fn is_known(name: &[u8], descriptor: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else { return false };
+    if matches!(name, "fullFence" | "loadFence" | "storeFence") {
+        return true;
+    }
+    if !descriptor.starts_with(b"(Ljava/lang/Object;J") {
+        return false;
+    }
+    let after = |prefix: &str| name.strip_prefix(prefix);
+    match (after("getAnd"), after("get").or(after("put"))) {
+        (Some(rest), _) => exchange_of(rest).is_some(),
+        (None, Some(rest)) => type_and_order(rest, descriptor).is_some(),
+        (None, None) => {
+            let rest = after("compareAndSet").or(after("compareAndExchange"));
+            rest.is_some_and(|rest| compared_type(rest).is_some())
+        }
+    }
+}
+
+/// `AddIntAcquire`: what is done in one step with a value and its type.
+fn exchange_of(text: &str) -> Option<(AtomicRmwOp, BasicType)> {
+    Some(match without_order(text) {
+        "AddInt" => (AtomicRmwOp::Add, BasicType::Int),
+        "AddLong" => (AtomicRmwOp::Add, BasicType::Long),
+        "SetInt" => (AtomicRmwOp::Xchg, BasicType::Int),
+        "SetLong" => (AtomicRmwOp::Xchg, BasicType::Long),
+        "SetReference" => (AtomicRmwOp::Xchg, BasicType::Object),
+        _ => return None,
+    })
+}
+
+/// `IntRelease`: the type of a comparison and exchange.
+fn compared_type(text: &str) -> Option<BasicType> {
+    Some(match without_order(text) {
+        "Int" => BasicType::Int,
+        "Long" => BasicType::Long,
+        "Reference" => BasicType::Object,
+        _ => return None,
+    })
 }
 
 /// `IntVolatile`: the type and the order of an access. `IntUnaligned` is plain: this machine accesses any address; its

@@ -23,6 +23,8 @@ pub struct CodeCache {
     space: Mutex<Space>,
     /// With their first addresses, in order of these. Compiler threads write, all threads read.
     bodies: RwLock<Vec<(usize, &'static Installed)>>,
+    /// Stretches without code: first addresses, and lengths.
+    reserved: Mutex<BTreeMap<usize, usize>>,
     next_id: AtomicU32,
     used: AtomicUsize,
 }
@@ -61,6 +63,7 @@ impl CodeCache {
             memory: OnceLock::new(),
             space: Mutex::new(Space { free: BTreeMap::from([(0, bytes)]) }),
             bodies: RwLock::default(),
+            reserved: Mutex::default(),
             next_id: AtomicU32::new(1),
             used: AtomicUsize::new(0),
         }
@@ -68,18 +71,15 @@ impl CodeCache {
 
     /// Puts a body in its place. No method calls it yet.
     pub fn install(&self, mut body: Body) -> Result<&'static Installed, NoRoom> {
-        let memory = self.memory.get_or_init(|| Memory::map(self.bytes));
-        let memory = memory.as_ref().ok_or(NoRoom::NoMemory)?;
         let bytes = body.code.len();
         let length = bytes.next_multiple_of(ALIGNMENT);
-        let offset = self.space.lock().take(length).ok_or(NoRoom::Full)?;
+        let (memory, offset) = self.take(length)?;
         // SAFETY: the stretch was free and is ours now; the code fits.
         unsafe {
             let to = memory.writable.add(offset);
             std::ptr::copy_nonoverlapping(body.code.as_ptr(), to, bytes);
         }
         body.code = Vec::new();
-        self.used.fetch_add(length, Ordering::Relaxed);
         let installed: &'static Installed = Box::leak(Box::new(Installed {
             body,
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
@@ -91,6 +91,39 @@ impl CodeCache {
         let at = bodies.partition_point(|(start, _)| *start < installed.start);
         bodies.insert(at, (installed.start, installed));
         Ok(installed)
+    }
+
+    /// A free stretch of this length.
+    fn take(&self, length: usize) -> Result<(&Memory, usize), NoRoom> {
+        let memory = self.memory.get_or_init(|| Memory::map(self.bytes));
+        let memory = memory.as_ref().ok_or(NoRoom::NoMemory)?;
+        let offset = self.space.lock().take(length).ok_or(NoRoom::Full)?;
+        self.used.fetch_add(length, Ordering::Relaxed);
+        Ok((memory, offset))
+    }
+
+    /// Takes room of at least so many bytes, and puts no code there. Its address, for [`release`](Self::release). Any
+    /// thread.
+    pub fn reserve(&self, bytes: usize) -> Result<usize, NoRoom> {
+        let length = bytes.max(1).checked_next_multiple_of(ALIGNMENT).ok_or(NoRoom::Full)?;
+        let (memory, offset) = self.take(length)?;
+        let address = memory.executable as usize + offset;
+        self.reserved.lock().insert(address, length);
+        Ok(address)
+    }
+
+    /// The bytes of room that was reserved at an address.
+    pub fn reserved_at(&self, address: usize) -> Option<usize> {
+        self.reserved.lock().get(&address).copied()
+    }
+
+    /// Gives back room that was reserved. False: none was, at this address. Any thread.
+    pub fn release(&self, address: usize) -> bool {
+        let Some(length) = self.reserved.lock().remove(&address) else { return false };
+        let memory = self.memory.get().and_then(Option::as_ref).expect("room was reserved");
+        self.space.lock().give_back(address - memory.executable as usize, length);
+        self.used.fetch_sub(length, Ordering::Relaxed);
+        true
     }
 
     /// Whether an address is that of an instruction here. Async-signal-safe.
@@ -223,6 +256,20 @@ const MIN_BYTES: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reserved_room_is_used_until_it_is_given_back() {
+        let cache = CodeCache::new(MIN_BYTES);
+        let address = cache.reserve(1).expect("the cache is empty");
+        assert!(cache.covers(address) && cache.find(address + 1).is_none());
+        assert_eq!(cache.used_bytes(), ALIGNMENT);
+        assert_eq!(cache.reserved_at(address), Some(ALIGNMENT));
+        assert_eq!(cache.reserve(MIN_BYTES), Err(NoRoom::Full));
+        assert_eq!(cache.reserve(usize::MAX), Err(NoRoom::Full));
+        assert!(cache.release(address) && !cache.release(address));
+        assert_eq!(cache.used_bytes(), 0);
+        assert_eq!(cache.reserve(MIN_BYTES), Ok(address));
+    }
 
     #[test]
     fn freed_stretches_grow_together() {
