@@ -108,6 +108,12 @@ impl Parser<'_> {
             self.has_legal_class_name(part)?;
             text = behind;
         }
+        // The parameters were sound.
+        let text = text.strip_prefix(b")").unwrap_or(text);
+        let element =
+            text.iter().position(|&byte| byte != b'[').map_or(&text[..0], |at| &text[at..]);
+        let checks = self.options.check_format && self.major_version >= 49;
+        ensure!(!(checks && element.starts_with(b"L;")), "{}", self.illegal_class_name());
         let has_too_many = text.windows(256).any(|window| window.iter().all(|&byte| byte == b'['));
         ensure!(
             !has_too_many,
@@ -127,12 +133,13 @@ impl Parser<'_> {
         if self.major_version < 49 {
             return Ok(is_java_identifier(name, true));
         }
-        ensure!(
-            is_unqualified(name, Kind::Class),
-            "Class name is empty or contains illegal character in descriptor in class file {}",
-            self.class_name
-        );
+        ensure!(is_unqualified(name, Kind::Class), "{}", self.illegal_class_name());
         Ok(true)
+    }
+
+    fn illegal_class_name(&self) -> String {
+        let problem = "Class name is empty or contains illegal character";
+        format!("{problem} in descriptor in class file {}", self.class_name)
     }
 
     fn is_legal_name(&self, name: &[u8], kind: Kind) -> bool {

@@ -1,4 +1,5 @@
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 public class BrokenClassFiles {
@@ -23,6 +24,16 @@ public class BrokenClassFiles {
         } catch (RuntimeException e) {
             System.out.println(label + " " + e.getClass().getSimpleName());
         }
+    }
+
+    /** The class file with another text in its constant pool. */
+    static byte[] replaced(byte[] file, String from, String to) {
+        String text = new String(file, StandardCharsets.ISO_8859_1);
+        String old = "\u0001\0" + (char) from.length() + from;
+        if (!text.contains(old)) {
+            throw new IllegalArgumentException(from);
+        }
+        return text.replace(old, "\u0001\0" + (char) to.length() + to).getBytes(StandardCharsets.ISO_8859_1);
     }
 
     public static void main(String[] args) throws Exception {
@@ -54,6 +65,9 @@ public class BrokenClassFiles {
         b = good.clone();
         b[10] = 77;
         attempt("bad tag", name, b);
+        attempt("class without a name", name, replaced(good, "(ILjava/lang/Object;)I", "(IL;)I"));
+        attempt("result without a name", name, replaced(good, "(ILjava/lang/Object;)I", "(I)L;"));
+        attempt("not a name", name, replaced(good, "(ILjava/lang/Object;)I", "(ILa//b;)I"));
         // For any single broken byte, the VM answers with an error or a class.
         int errors = 0;
         int classes = 0;
