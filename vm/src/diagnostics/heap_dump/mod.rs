@@ -6,17 +6,17 @@
 //! written in the pause, and the objects beside the program.
 
 mod dumper;
+mod gzip_blocks;
 mod records;
 
 use crate::machine::JavaThread;
 use dumper::Dumper;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use gc::core::outcome::CollectCause;
+use gzip_blocks::GzipBlocks;
 use parking_lot::{Condvar, Mutex};
 use records::Records;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,10 +45,7 @@ pub fn write(t: &JavaThread, request: &Request<'_>) -> io::Result<Written> {
     let file = create(request)?;
     let out: Box<dyn Write + Send> = match request.gzip_level {
         0 => Box::new(file.try_clone()?),
-        level => {
-            let buffered = BufWriter::with_capacity(GZIP_BUFFER_BYTES, file.try_clone()?);
-            Box::new(GzEncoder::new(buffered, Compression::new(level)))
-        }
+        level => Box::new(GzipBlocks::new(file.try_clone()?, level)),
     };
     let dumper = Dumper::new(t.vm, Records::new(out), unnamed_file(request.path));
     let dumper = t.vm.heap.inspect(&t.mutator, CollectCause::HeapDump, dumper);
@@ -165,8 +162,6 @@ fn automatic_path(option: Option<&Path>, gzip_level: u32, process: u32) -> PathB
         Some(file) => file.into(),
     }
 }
-
-const GZIP_BUFFER_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
