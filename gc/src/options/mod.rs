@@ -361,7 +361,7 @@ options! {
         /// which gives no value).
         pub epoch_percent: u32 as Percent = 10, "EpochPercent" in 1..=100, Paper;
         /// Threads that work together in a pause, where the collector uses several. 0: one for each CPU, and five
-        /// eighths of those beyond eight.
+        /// eighths of those beyond eight; G1 and Shenandoah refuse to be given it, as in java.
         pub parallel_gc_threads: Option<usize> as CountOrNone = None, "ParallelGCThreads" in 0..=1024, Product;
         /// Threads that work while the program runs. 0: a quarter of ParallelGCThreads.
         pub concurrent_gc_threads: Option<usize> as CountOrNone = None, "ConcGCThreads" in 0..=1024, Product;

@@ -16,6 +16,7 @@ pub mod commands;
 pub mod crash;
 pub mod fault_profile;
 pub mod heap_dump;
+pub mod native_memory;
 mod operations;
 pub mod perf_data;
 pub mod running;

@@ -148,8 +148,10 @@ fn capture(t: &JavaThread, klass: KlassRef) -> (Vec<TraceFrame>, bool) {
     while first.is_some_and(|frame| is_constructing(frame.method)) {
         first = frames.next();
     }
-    let hidden_top = first.is_some_and(|frame| frame.method.is_hidden());
-    let visible = first.into_iter().chain(frames).filter(|frame| !frame.method.is_hidden());
+    let is_hidden =
+        |frame: &TraceFrame| !t.vm.options.shows_hidden_frames && frame.method.is_hidden();
+    let hidden_top = first.is_some_and(|frame| is_hidden(&frame));
+    let visible = first.into_iter().chain(frames).filter(|frame| !is_hidden(frame));
     (visible.take(depth_max(t)).collect(), hidden_top)
 }
 

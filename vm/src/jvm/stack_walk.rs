@@ -103,7 +103,8 @@ impl Stream<'_> {
         start: i32,
         array: Handle,
     ) -> JResult<i32> {
-        let hides = mode & SHOW_HIDDEN_FRAMES == 0 || mode & GET_CALLER_CLASS != 0;
+        let is_asked = mode & SHOW_HIDDEN_FRAMES != 0 && mode & GET_CALLER_CLASS == 0;
+        let hides = !is_asked && !t.vm.options.shows_hidden_frames;
         let mut filled = 0;
         while filled < batch {
             let Some(visited) = self.current else {

@@ -110,6 +110,7 @@ pub fn before_exit(vm: &'static Vm) {
         super::stats::write(vm);
         vm.jit.at_exit(vm);
         crate::diagnostics::fault_profile::at_exit(vm);
+        crate::diagnostics::native_memory::at_exit(vm);
         crate::diagnostics::end();
         // The last: threads that need a remote page sleep from here on.
         vm.heap.end();

@@ -108,7 +108,7 @@ const SERVERS: &str = "  --spare-memory-server <address>
 const COMPILER: &str =
     "  -Xint, -Xcomp             only interpret; compile every method at its first call
   -Xbatch                   wait for compiled code
-  -XX:CompileCommand=<command>,<method>  print, exclude, compileonly
+  -XX:CompileCommand=<command>,<method>  print, exclude, compileonly, inline, dontinline
   -XX:CompileOnly=<method>,...
 ";
 

@@ -54,6 +54,8 @@ options! {
         pub uses_crc32c: bool as Switch = true, "UseCRC32CIntrinsics", Product;
         /// Compiled code computes MD5 by a function of the VM. Otherwise the class library does.
         pub uses_md5: bool as Switch = true, "UseMD5Intrinsics", Product;
+        /// The same of SHA-1 and SHA-2: off if the three options for them are, which are off if this is.
+        pub uses_sha: bool as Switch = true, "UseSHA", Product;
         /// The same of SHA-1.
         pub uses_sha1: bool as Switch = true, "UseSHA1Intrinsics", Product;
         /// The same of SHA-224 and SHA-256.
@@ -71,6 +73,10 @@ options! {
         pub only: Vec<MethodPattern> = Vec::new();
         /// `-XX:CompileCommand=exclude,...`
         pub excluded: Vec<MethodPattern> = Vec::new();
+        /// `-XX:CompileCommand=inline,...`: inlined wherever the compiler can.
+        pub inlined: Vec<MethodPattern> = Vec::new();
+        /// `-XX:CompileCommand=dontinline,...`: never inlined, also if `inlined` has them.
+        pub not_inlined: Vec<MethodPattern> = Vec::new();
         /// `-XX:CompileCommand=print,...`: show the code of these, Cranelift's and the machine's.
         pub shown: Vec<MethodPattern> = Vec::new();
     }
@@ -103,11 +109,11 @@ impl JitOptions {
             "exclude" => self.excluded.extend(patterns),
             "print" => self.shown.extend(patterns),
             "compileonly" => self.only.extend(patterns),
+            "inline" => self.inlined.extend(patterns),
+            "dontinline" => self.not_inlined.extend(patterns),
             // Commands are never announced.
             "quiet" => (),
-            "help" | "log" | "inline" | "dontinline" | "blackhole" | "break" | "option" => {
-                return Ok(false);
-            }
+            "help" | "log" | "blackhole" | "break" | "option" => return Ok(false),
             // Options of HotSpot's compilers that commands set for single methods.
             _ if command.starts_with(|c: char| c.is_ascii_uppercase()) => return Ok(false),
             _ => {
@@ -123,3 +129,24 @@ impl JitOptions {
 
 /// The highest of HotSpot's levels whose code its first compiler makes.
 const LAST_QUICK_LEVEL: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_say_what_is_inlined() {
+        let mut options = JitOptions::default();
+        assert_eq!(options.command("inline,a/B.c"), Ok(true));
+        assert_eq!(options.command("dontinline a.*::d"), Ok(true));
+        let matches = |patterns: &[MethodPattern], class: &[u8], name: &[u8]| {
+            patterns.iter().any(|pattern| pattern.matches(class, name))
+        };
+        assert!(
+            matches(&options.inlined, b"a/B", b"c") && !matches(&options.inlined, b"a/B", b"d")
+        );
+        assert!(matches(&options.not_inlined, b"a/C", b"d"));
+        assert_eq!(options.command("blackhole,a.B::c"), Ok(false));
+        assert!(options.command("foo,a.B::c").is_err());
+    }
+}

@@ -5,6 +5,7 @@
 //! `java` can pass them too: `-XX:Collector=mako`, `-XX:LocalMemory=25%`, `-XX:MemoryServers=2`, ...
 
 pub mod assertions;
+mod conflicts;
 pub mod environment;
 mod ergonomics;
 pub mod flags;
@@ -96,6 +97,8 @@ options! {
         pub class_bytes_until_collection: usize as Size = 22_020_096, "MetaspaceSize", Product;
         /// Maximum number of frames in the stack trace of an exception. 0: no limit.
         pub max_stack_trace_depth: usize as Count = 1024, "MaxJavaStackTraceDepth" in 0..=1 << 30, Product;
+        /// Stack traces show frames of the VM's and the library's own making, such as those of lambda expressions.
+        pub shows_hidden_frames: bool as Switch = false, "ShowHiddenFrames", Debug;
         /// Exceptions have stack traces.
         pub stack_trace_in_throwable: bool as Switch = true, "StackTraceInThrowable", Product;
         /// A NullPointerException says what was null.
@@ -215,6 +218,11 @@ impl Options {
     }
 
     /// Adds a warning.
+    /// Whether `-XX:NativeMemoryTracking=` is on.
+    pub fn tracks_native_memory(&self) -> bool {
+        self.given("NativeMemoryTracking").is_some_and(|level| level != "off")
+    }
+
     fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }

@@ -2,7 +2,7 @@
 
 use super::ergonomics::{self, HeapSizes};
 use super::log::{self, Log, LogOptions};
-use super::{BadOption, JavaAgent, Options, xx};
+use super::{BadOption, JavaAgent, Options, conflicts, xx};
 use gc::object::log::{GcLog, LogLevel, LogLine};
 use gc::options::parse_bytes;
 use std::sync::Arc;
@@ -343,6 +343,7 @@ impl Reader {
         self.xx.choose_collector(&mut self.options, default)?;
         self.append_agents();
         self.sizes.apply(&mut self.options)?;
+        conflicts::settle(&mut self.options)?;
         if self.options.heap.compressed_oops == Some(true) && !self.options.heap.fits_narrow() {
             self.options.warn("Max heap size too large for Compressed Oops".into());
         }
@@ -639,7 +640,7 @@ mod tests {
         let zgc = parse(&["-XX:+UseZGC"]).unwrap();
         assert_eq!(zgc.heap.collector.name(), "shenandoah");
         assert!(warnings(&["-XX:+UseSerialGC"]).is_empty());
-        assert_eq!(warnings(&["-XX:CompileCommand=inline,a.B::c"]).len(), 1);
+        assert_eq!(warnings(&["-XX:CompileCommand=log,a.B::c"]).len(), 1);
         assert_eq!(warnings(&["-Djdk.module.path=x", "-Djdk.module.patch.0=y"]).len(), 1);
         assert!(warnings(&["-Djdk.module.main=x"]).is_empty());
     }

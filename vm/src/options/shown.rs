@@ -4,7 +4,8 @@
 use super::Options;
 use super::flags::{self, Kind, Level};
 use base::options::OptionGroup;
-use gc::options::{CollectorKind, parse_bytes};
+use gc::object::geometry::Geometry;
+use gc::options::{CollectorKind, HeapOptions, parse_bytes};
 use std::fmt::Write;
 
 /// An option as it is shown.
@@ -25,6 +26,8 @@ pub enum Origin {
     CommandLine,
     /// The VM has chosen it.
     Ergonomic,
+    /// The VM has chosen it because of what the command line gave.
+    Adjusted,
 }
 
 pub enum Value {
@@ -70,6 +73,22 @@ pub fn shown(options: &Options) -> Vec<Shown> {
         product("ThreadStackSize", number(options.stack_bytes >> 10)),
         product("Collector", Value::Text(heap.collector.name().into())),
     ];
+    if let Some(bytes) = g1_region_bytes(heap) {
+        let given =
+            options.given("G1HeapRegionSize").map_or(0, |text| parse_bytes(text).unwrap_or(0));
+        let shown = chosen("G1HeapRegionSize", number(bytes));
+        let is_adjusted = shown.origin == Origin::CommandLine && given != bytes;
+        let origin = if is_adjusted { Origin::Adjusted } else { shown.origin };
+        all.push(Shown { origin, ..shown });
+    }
+    let loops = LoopPolls::of(options);
+    all.extend([
+        product("UseCountedLoopSafepoints", Value::Switch(loops.are_on)),
+        product("LoopStripMiningIter", number(loops.rounds)),
+        product("LoopStripMiningIterShortLoop", number(loops.rounds_of_short)),
+        // There is one cache for all code.
+        product("SegmentedCodeCache", Value::Switch(false)),
+    ]);
     for title in SWITCHED {
         let name = format!("Use{title}GC");
         let runs = CollectorKind::of_switch(title) == Some(heap.collector);
@@ -113,6 +132,40 @@ pub fn shown(options: &Options) -> Vec<Shown> {
     }
     all
 }
+
+/// Bytes of G1's regions; `None` if another collector runs, which has them by other options.
+fn g1_region_bytes(heap: &HeapOptions) -> Option<usize> {
+    let bytes = || Geometry::choose(heap.max_bytes, heap.region_bytes).ok();
+    (heap.collector == CollectorKind::G1).then(bytes).flatten().map(|it| it.region_bytes())
+}
+
+/// The options about polls in counted loops, which follow each other as in HotSpot. Here all loops poll.
+struct LoopPolls {
+    are_on: bool,
+    /// Rounds between two polls.
+    rounds: usize,
+    rounds_of_short: usize,
+}
+
+impl LoopPolls {
+    fn of(options: &Options) -> LoopPolls {
+        let number = |name| options.given(name).and_then(|text: &str| text.parse::<usize>().ok());
+        let switch = options.given("UseCountedLoopSafepoints");
+        let is_concurrent =
+            !matches!(options.heap.collector, CollectorKind::Serial | CollectorKind::Epsilon);
+        let are_on = switch.map_or(is_concurrent, |text| text == "true");
+        let usual = if switch.is_none() && is_concurrent { LOOP_ROUNDS } else { 0 };
+        let rounds = match number("LoopStripMiningIter").unwrap_or(usual) {
+            _ if !are_on => 0,
+            rounds => rounds.max(1),
+        };
+        let rounds_of_short = number("LoopStripMiningIterShortLoop").unwrap_or(rounds / 10);
+        LoopPolls { are_on, rounds, rounds_of_short }
+    }
+}
+
+/// HotSpot's default of `LoopStripMiningIter` for collectors that work beside the program.
+const LOOP_ROUNDS: usize = 1000;
 
 /// What an option of HotSpot that is `auto` comes to: programs ask for it, and expect numbers and switches.
 fn effective(options: &Options, name: &str) -> Option<Value> {
@@ -282,6 +335,7 @@ impl Origin {
             Origin::Default => "default",
             Origin::CommandLine => "command line",
             Origin::Ergonomic => "ergonomic",
+            Origin::Adjusted => "command line, ergonomic",
         }
     }
 }
@@ -309,6 +363,45 @@ mod tests {
         assert!(text.contains(" -XX:MakoAwayTablets=7 ") && text.contains(" -XX:MaxHeapSize="));
         let text = printed(&["-XX:+PrintVMOptions", "-XX:MaxGCPauseMillis=7"]);
         assert_eq!(text, "VM option '+PrintVMOptions'\nVM option 'MaxGCPauseMillis=7'\n");
+    }
+
+    /// The value and the origin, as HotSpot 17 shows them.
+    #[test]
+    fn options_that_follow_others_are_shown_as_they_came_out() {
+        let line = |name: &str, given: &[&str]| {
+            let text = printed(&[&["-XX:+PrintFlagsFinal"], given].concat());
+            let mut lines = text.lines();
+            let line = lines.find(|line| line.split_whitespace().nth(1) == Some(name));
+            let line = line.unwrap_or_else(|| panic!("{name} in {text}"));
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let origin = line.rsplit('{').next().unwrap_or("").trim_end_matches('}');
+            format!("{} {origin}", words[3])
+        };
+        let region = |given: &str| {
+            line(
+                "G1HeapRegionSize",
+                &["-XX:+UseG1GC", "-Xmx4g", &format!("-XX:G1HeapRegionSize={given}")],
+            )
+        };
+        assert_eq!(region("1"), "1048576 command line, ergonomic");
+        assert_eq!(region("3m"), "4194304 command line, ergonomic");
+        assert_eq!(region("4m"), "4194304 command line");
+        assert_eq!(line("G1HeapRegionSize", &["-XX:+UseSerialGC"]), "0 default");
+        let serial = ["-XX:+UseSerialGC", "-XX:G1HeapRegionSize=3m"];
+        assert_eq!(line("G1HeapRegionSize", &serial), "3145728 command line");
+
+        let rounds = |given: &[&str]| line("LoopStripMiningIter", given);
+        let (g1, off) = ("-XX:+UseG1GC", "-XX:-UseCountedLoopSafepoints");
+        assert_eq!(rounds(&[g1]), "1000 default");
+        assert_eq!(line("UseCountedLoopSafepoints", &[g1]), "true default");
+        assert_eq!(line("LoopStripMiningIterShortLoop", &[g1]), "100 default");
+        assert_eq!(rounds(&[g1, off]), "0 default");
+        assert_eq!(rounds(&[g1, off, "-XX:LoopStripMiningIter=5"]), "0 command line");
+        assert_eq!(rounds(&[g1, "-XX:LoopStripMiningIter=0"]), "1 command line");
+        assert_eq!(rounds(&["-XX:+UseShenandoahGC", "-XX:+UseCountedLoopSafepoints"]), "1 default");
+        assert_eq!(rounds(&["-XX:+UseSerialGC"]), "0 default");
+        assert_eq!(line("UseCountedLoopSafepoints", &["-XX:+UseSerialGC"]), "false default");
+        assert_eq!(line("SegmentedCodeCache", &["-XX:+SegmentedCodeCache"]), "false command line");
     }
 
     #[test]

@@ -483,6 +483,7 @@ mod tests {
             Kind::Text => format!("{name}=some"),
             // HotSpot refuses less, too; its range does not say so.
             Kind::Number if name == "MinHeapSize" => format!("{name}=1m"),
+            Kind::Number if name == "ContendedPaddingWidth" => format!("{name}=64"),
             Kind::Fraction => {
                 let default: f64 = flag.default.parse().expect(name);
                 let mut values = [default + 1.0, default / 2.0, default + 0.25].into_iter();
@@ -522,6 +523,7 @@ mod tests {
         "PrintFlagsRanges",
         "PrintGC",
         "PrintGCDetails",
+        "PrintNMTStatistics",
         "PrintVMOptions",
         "UnlockDiagnosticVMOptions",
         "UnlockExperimentalVMOptions",

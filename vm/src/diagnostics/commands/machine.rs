@@ -3,6 +3,7 @@
 use super::{Arguments, Command, Failure, Kind, Parameter};
 use crate::diagnostics::fault_profile::Written;
 use crate::diagnostics::heap_dump::reason;
+use crate::diagnostics::native_memory::{self, Scale};
 use crate::diagnostics::operations;
 use crate::diagnostics::running::{self, Refusal};
 use crate::machine::JavaThread;
@@ -256,65 +257,11 @@ fn native_memory(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Res
         unit @ ("GB" | "gb" | "G" | "g") => (unit, 30),
         other => return Err(Failure::Refused(format!("Incorrect scale value: {other}"))),
     };
-    let stats = t.vm.heap.stats_at_exit();
-    let cache = &t.vm.jit.cache;
-    let tables: usize = stats.metadata.values().sum();
-    let (threads, stack_bytes) = (t.vm.threads.count(), t.vm.options.stack_bytes);
-    // SAFETY: plain query.
-    let malloc = unsafe { libc::mallinfo2() };
-    let malloc_bytes = malloc.arena + malloc.hblkhd;
-    // Classes lie in the C heap.
-    let classes = t.vm.class_memory.of_all_loaders();
-    let classes = classes.descriptions + classes.others;
-    let other = malloc_bytes.saturating_sub(classes);
-    let stacks = threads * (stack_bytes + crate::threads::native_stack_bytes(stack_bytes));
-    // Name, reserved, committed.
-    let rows = [
-        ("Java Heap", stats.max_bytes, stats.committed_bytes),
-        ("Class", classes, classes),
-        ("Thread", stacks, stacks),
-        ("Code", cache.capacity_bytes(), cache.used_bytes()),
-        ("GC", tables, tables),
-        ("Internal", other, other),
-    ];
-    let sum = |of: fn(&(&str, usize, usize)) -> usize| rows.iter().map(of).sum::<usize>() >> shift;
-    let (reserved, committed) = (sum(|row| row.1), sum(|row| row.2));
-    let _ = writeln!(
-        out,
-        "\nNative Memory Tracking:\n\n\
-         Total: reserved={reserved}{unit}, committed={committed}{unit}\n"
-    );
-    for (name, reserved, committed) in rows {
-        let (reserved, committed) = (reserved >> shift, committed >> shift);
-        let _ =
-            writeln!(out, "-{name:>26} (reserved={reserved}{unit}, committed={committed}{unit})");
-        let note = match (name, &stats.pager) {
-            ("Java Heap", Some(pager)) => {
-                let (resident, budget) = (pager.resident_bytes, pager.budget_bytes);
-                format!(
-                    "resident={}{unit} of local memory={}{unit}",
-                    resident >> shift,
-                    budget >> shift
-                )
-            }
-            ("Class", _) => format!("classes #{}", t.vm.loaded_classes()),
-            ("Thread", _) => format!("thread #{threads}"),
-            _ => continue,
-        };
-        let _ = writeln!(out, "{:28}({note})", "");
+    if arguments.text("summary") == Some("false") {
+        out.push_str("No command to execute\n");
+        return Ok(());
     }
-    let memory = &stats.memory;
-    let [resident, children, others] =
-        [memory.vm_bytes, memory.child_server_bytes, memory.other_server_bytes]
-            .map(|bytes| bytes >> shift);
-    let _ = writeln!(out, "\nResident in this process: {resident}{unit}");
-    if stats.pager.is_some() {
-        let _ = writeln!(
-            out,
-            "Memory servers, not in the total: child processes {children}{unit}, others on this \
-             machine {others}{unit}"
-        );
-    }
+    native_memory::write(t.vm, Scale { unit, shift }, out);
     Ok(())
 }
 

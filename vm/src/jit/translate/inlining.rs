@@ -30,9 +30,10 @@ impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
         let Some(code) = method.code() else { return false };
         let rules = &self.vm.jit.requests;
-        let is_forced =
-            method.marks.contains(classfile::MethodMarks::FORCE_INLINE) || rules.forces(method);
         let options = &self.vm.options.jit;
+        let is_forced = method.marks.contains(classfile::MethodMarks::FORCE_INLINE)
+            || rules.forces(method)
+            || policy::is_any(&options.inlined, method);
         let limit = match method.jit.state() {
             _ if is_forced => FORCED_BYTES,
             State::Queued | State::Compiled if self.tier == Tier::Full => {
@@ -55,6 +56,7 @@ impl Translator<'_> {
             && crate::runtime::code::quick::is_prepared(method)
             && policy::may_compile(self.vm, method)
             && !rules.forbids(method)
+            && !policy::is_any(&options.not_inlined, method)
             && is_simple(method)
     }
 

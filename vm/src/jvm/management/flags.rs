@@ -95,7 +95,7 @@ fn make(env: Env, running: Option<&Running>) -> Global {
         _ if *is_changed => ORIGIN_MANAGEMENT,
         Origin::Default => ORIGIN_DEFAULT,
         Origin::CommandLine => ORIGIN_COMMAND_LINE,
-        Origin::Ergonomic => ORIGIN_ERGONOMIC,
+        Origin::Ergonomic | Origin::Adjusted => ORIGIN_ERGONOMIC,
     };
     global
 }
