@@ -30,6 +30,9 @@ pub fn start_signal_dispatcher(t: &JavaThread, on_quit: Body) -> JResult<()> {
 }
 
 fn dispatch(t: &JavaThread) -> JResult<()> {
+    if !t.vm.options.reduce_signals {
+        unblock();
+    }
     loop {
         let signal = t.safely(|| PENDING.wait());
         if signal == libc::SIGQUIT {
@@ -47,6 +50,20 @@ fn dispatch(t: &JavaThread) -> JResult<()> {
         if let Err(thrown) = result {
             t.take_pending(thrown);
         }
+    }
+}
+
+/// Lets the current thread take the signals that are for the VM. A process inherits which ones are blocked, and HotSpot
+/// blocks SIGQUIT: a VM that a Java program has started would hear of no tool that wants to attach.
+fn unblock() {
+    // SAFETY: a set of zero bytes is one; the calls fill and read it.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        for signal in [libc::SIGQUIT, libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            libc::sigaddset(&mut signals, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, std::ptr::null_mut());
     }
 }
 
@@ -226,6 +243,30 @@ const SIGNALS: &[(&str, c_int)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signals_that_the_parent_has_blocked_are_taken() {
+        let is_blocked = || {
+            // SAFETY: as in `unblock`.
+            unsafe {
+                let mut blocked: libc::sigset_t = std::mem::zeroed();
+                libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut blocked);
+                libc::sigismember(&blocked, libc::SIGQUIT) == 1
+            }
+        };
+        let thread = std::thread::spawn(move || {
+            // SAFETY: as in `unblock`.
+            unsafe {
+                let mut quit: libc::sigset_t = std::mem::zeroed();
+                libc::sigaddset(&mut quit, libc::SIGQUIT);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &quit, std::ptr::null_mut());
+            }
+            let before = is_blocked();
+            unblock();
+            (before, is_blocked())
+        });
+        assert_eq!(thread.join().expect("it does not panic"), (true, false));
+    }
 
     #[test]
     fn knows_names_and_refuses_its_own() {
