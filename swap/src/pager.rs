@@ -282,16 +282,18 @@ impl Pager {
     }
 
     /// As [`Pager::populate`], of a range that is about to be overwritten as a whole: remote pages are not fetched but
-    /// become zero, with anything on the server, as [vacated](Pager::vacate) ones. Resident pages keep what is in them. No
-    /// other thread may be using the range. Panics on a pinned page that is not resident.
+    /// become zero, with anything on the server, as [vacated](Pager::vacate) ones. Resident pages keep what is in
+    /// them. No other thread may be using the range. Panics on a pinned page that is not resident.
     pub fn renew(&self, range: PageRange) {
-        let mut pages = range.pages().peekable();
-        while let Some(first) = pages.find(|page| self.is_remote(*page)) {
-            let mut count = 1;
-            while pages.next_if(|page| self.is_remote(*page)).is_some() {
-                count += 1;
+        let mut remote: Vec<PageRange> = Vec::new();
+        for page in range.pages().filter(|page| self.is_remote(*page)) {
+            match remote.last_mut() {
+                Some(run) if run.end() == page => run.count += 1,
+                _ => remote.push(PageRange::new(page, 1)),
             }
-            self.vacate(PageRange::new(first, count));
+        }
+        if !remote.is_empty() {
+            self.move_out(&remote, Outcome::Vacated);
         }
         self.populate(range);
     }

@@ -88,10 +88,10 @@ const UNSAFE: &[&str] = &[
     // The border to C: the functions that the JDK's libraries call, and the callers of these libraries.
     "vm/src/boot",
     "vm/src/diagnostics/attach.rs",
-    "vm/src/diagnostics/commands/machine.rs",
     "vm/src/diagnostics/crash",
     // Methods by their addresses.
     "vm/src/diagnostics/fault_profile/mod.rs",
+    "vm/src/diagnostics/native_memory.rs",
     "vm/src/diagnostics/perf_data",
     "vm/src/ffi",
     "vm/src/frames",

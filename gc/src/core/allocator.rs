@@ -236,12 +236,7 @@ impl RegionAllocator {
         }
         let first = self.core.regions.take_humongous(count, bytes)?;
         let start = geometry.region_start(first);
-        for i in 0..count as u32 {
-            let id = RegionId(first.0 + i);
-            if !self.core.regions.region(id).is_clean() {
-                self.core.zero(geometry.region_start(id), geometry.region_bytes());
-            }
-        }
+        self.core.zero_dirty(first, count);
         self.core.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Some(start)
     }

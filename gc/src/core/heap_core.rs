@@ -155,10 +155,10 @@ impl HeapCore {
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
     }
 
-    /// Prepares memory that the caller alone has, and is about to overwrite: pages come without faults, and none that is
-    /// in it as a whole is fetched.
+    /// Prepares memory that the caller alone has, and is about to overwrite: pages come without faults, and none that
+    /// is in it as a whole is fetched.
     pub fn renew(&self, address: usize, bytes: usize) {
-        let Some(pager) = self.space.pager() else { return };
+        let Some(pager) = self.space.pager().filter(|_| bytes > 0) else { return };
         let offset = self.geometry.offset(address);
         let (first, end) = (offset.div_ceil(PAGE_BYTES), (offset + bytes) / PAGE_BYTES);
         if first < end {
@@ -178,6 +178,15 @@ impl HeapCore {
         unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes) }
     }
 
+    /// Makes those of `count` regions zero that are not. The caller has just taken them.
+    pub fn zero_dirty(&self, first: RegionId, count: usize) {
+        for id in (first.0..first.0 + count as u32).map(RegionId) {
+            if !self.regions.region(id).is_clean() {
+                self.zero(self.geometry.region_start(id), self.geometry.region_bytes());
+            }
+        }
+    }
+
     /// Gives the memory of a whole region back; it reads as zero afterwards. Memory servers keep theirs until
     /// [`HeapCore::end_cycle`].
     pub fn discard_region(&self, region: RegionId) {
@@ -195,15 +204,23 @@ impl HeapCore {
         self.regions.free(region, !zeal);
     }
 
-    /// Whether free regions may keep their memory: local memory has room that nothing else needs now. To give pages back
-    /// and take new ones costs the kernel about 2 us each.
+    /// Whether free regions may keep their memory: local memory has room that nothing else needs now, and no other VM
+    /// may be given. To give pages back and take new ones costs the kernel about 2 us each.
     pub fn has_spare_memory(&self) -> bool {
-        let pager = self.space.pager();
-        pager.is_none_or(|pager| pager.spare_pages() * SPARE_SHARE > pager.budget_pages())
+        self.space.pager().is_none_or(|pager| {
+            self.options.local_memory_pool.is_none()
+                && pager.spare_pages() * SPARE_SHARE > pager.budget_pages()
+        })
     }
 
-    /// Frees a young region whose objects are dead, and takes it for new ones at once: the first `kept` bytes keep their
-    /// memory, with anything in it. False: another thread has taken it. In a pause.
+    /// Frees a region whose objects are dead; its memory stays, with anything in it.
+    pub fn free_with_memory(&self, region: RegionId) {
+        self.regions.region(region).set_served(true);
+        self.regions.free(region, false);
+    }
+
+    /// Frees a young region whose objects are dead, and takes it for new ones at once: the first `kept` bytes keep
+    /// their memory, with anything in it. False: another thread has taken it. In a pause.
     pub fn renew_region(&self, region: RegionId, kept: usize) -> bool {
         let (geometry, kept) = (&self.geometry, kept.next_multiple_of(PAGE_BYTES));
         match self.options.zeal() {
@@ -214,8 +231,7 @@ impl HeapCore {
             }
             false => {}
         }
-        self.regions.region(region).set_served(true);
-        self.regions.free(region, false);
+        self.free_with_memory(region);
         self.regions.take_where(RegionUse::Young, |free| free == region).is_some()
     }
 
@@ -250,11 +266,22 @@ impl HeapCore {
     /// servers what is not needed soon. In a pause, or where regions may be taken.
     pub fn end_cycle(&self) {
         self.hand_over_strings();
-        if !self.options.zeal() && !self.has_spare_memory() {
-            self.trim(0);
-        }
+        self.make_spare_memory();
         self.shrink_servers();
         self.tick_soft_clock();
+    }
+
+    /// Free regions give memory back until there is some to spare.
+    fn make_spare_memory(&self) {
+        if self.options.zeal() {
+            return;
+        }
+        for region in self.regions.dirty_free_regions() {
+            if self.has_spare_memory() {
+                return;
+            }
+            self.give_back_surplus(vec![region], 0, |id| self.discard_region(id));
+        }
     }
 
     /// From now on the strings that were found are the VM's weak slots: before such slots are looked at, if some may
@@ -267,8 +294,8 @@ impl HeapCore {
         }
     }
 
-    /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where no other thread
-    /// takes regions.
+    /// Gives the memory of free regions back, apart from that of `kept` regions. Other threads may take regions
+    /// meanwhile.
     pub fn trim(&self, kept: usize) {
         let dirty = self.regions.dirty_free_regions();
         self.give_back_surplus(dirty, kept, |id| self.discard_region(id));

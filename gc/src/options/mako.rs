@@ -23,8 +23,8 @@ options! {
         /// MaxGCPauseMillis if that is given.
         pub minor_pause_target: Duration as Millis = Duration::from_millis(3),
             "MakoMinorPauseTarget" in 1..=MINOR_PAUSE_TARGET_MS_MAX, Product;
-        /// Eden keeps its memory from one minor collection to the next, as far as it is a small part of local memory, with
-        /// MakoGenerational. Otherwise the system takes it back and gives out new pages.
+        /// Eden keeps its memory from one minor collection to the next, all of it while local memory has room, and a
+        /// small part otherwise, with MakoGenerational. Else the system takes it back and gives out new pages.
         pub recycle_eden: bool as Switch = true, "MakoRecycleEden", Ablation;
         /// Minor collections should take at most this part of the time. Where they take more, eden may grow until they
         /// take up to ten times MakoMinorPauseTarget, if that helps. 100: it does not.

@@ -127,7 +127,8 @@ pub fn discard(t: &JavaThread, is_it: &dyn Fn(MethodRef, Option<u16>) -> bool) -
     count
 }
 
-/// Call sites of compiled code, and all threads, forget which methods they have selected for which classes. A safepoint.
+/// Call sites of compiled code, and all threads, forget which methods they have selected for which classes. A
+/// safepoint.
 pub fn forget_selections(t: &JavaThread) {
     t.vm.heap.stop_world(Some(&t.mutator), &mut |world| {
         holders::forget_selections(t.vm, world);

@@ -140,9 +140,10 @@ impl Modules {
         t.store_root(&self.boot_unnamed, module);
     }
 
-    /// The module of a `Module` object; `None` for one that was never defined, and for other objects. No safepoint.
+    /// The module of a `Module` object; `None` for one that was never defined, for other objects and null. No
+    /// safepoint.
     pub fn of_object(&self, t: &JavaThread, module: ObjectRef) -> Option<ModuleRef> {
-        if !t.klass_of(module).is_subtype_of(t.vm.known.classes.module()) {
+        if module.is_null() || !t.klass_of(module).is_subtype_of(t.vm.known.classes.module()) {
             return None;
         }
         let id: i32 = object::get(module, t.vm.known.fields.module_id());

@@ -217,12 +217,12 @@ impl Options {
             || self.heap.set_any(name, setting)?)
     }
 
-    /// Adds a warning.
     /// Whether `-XX:NativeMemoryTracking=` is on.
     pub fn tracks_native_memory(&self) -> bool {
         self.given("NativeMemoryTracking").is_some_and(|level| level != "off")
     }
 
+    /// Adds a warning.
     fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }

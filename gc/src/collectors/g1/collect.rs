@@ -310,7 +310,7 @@ impl G1 {
             core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
             core.regions.free(id, false);
         } else if keep_memory {
-            core.regions.free(id, false);
+            core.free_with_memory(id);
         } else {
             core.discard_region(id);
             core.regions.free(id, true);

@@ -317,6 +317,7 @@ impl Allocator {
             return None;
         };
         state.is_new[first.index()] = true;
+        core.zero_dirty(first, count);
         state.taken += count;
         self.pacer.pay(count * core.geometry.region_bytes());
         self.look_ahead(&state);

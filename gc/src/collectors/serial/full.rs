@@ -257,7 +257,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         for id in (0..count as u32).map(|i| RegionId(id.0 + i)) {
             if *kept > 0 && count == 1 && !core.options.zeal() {
                 *kept -= 1;
-                core.regions.free(id, false);
+                core.free_with_memory(id);
             } else {
                 core.free_region(id);
             }

@@ -16,6 +16,7 @@ use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
+use swap::PageRange;
 
 /// The piece of a to-region that a thread copies to. Own thread, or a pause on its behalf.
 #[derive(Default)]
@@ -116,10 +117,14 @@ impl ToSpace {
         let region = self.core.regions.region(id);
         let length = wish.min(geometry.region_bytes() - top);
         region.set_top(top + length);
+        let is_clean = region.is_clean();
         drop(inner);
         let start = geometry.region_start(id) + top;
-        if length <= BUFFER_BYTES {
-            self.core.renew(start, length);
+        if let Some(pager) = self.core.space.pager()
+            && is_clean
+            && length <= BUFFER_BYTES
+        {
+            pager.populate(PageRange::of_bytes(geometry.offset(start), length));
         }
         Some((start, length))
     }

@@ -475,15 +475,15 @@ impl Shenandoah {
     }
 
     /// Empties a region that is not used. Memory allocated in it must be zero: pages that are given back are zero when
-    /// they are used again. They are kept instead, and zeroed when they are used, while local memory has room, unless the
-    /// program asked for a collection.
+    /// they are used again. In local memory they are kept instead, and zeroed when they are used, unless the program
+    /// asked for a collection.
     fn discard(&self, id: RegionId, cause: CollectCause) {
         let core = &self.core;
         let region = core.regions.region(id);
         if core.options.zeal() {
             core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
             region.set_clean(false);
-        } else if !core.has_spare_memory() || cause.is_user_requested() {
+        } else if core.space.pager().is_some() || cause.is_user_requested() {
             core.discard_region(id);
             region.set_clean(true);
         } else {

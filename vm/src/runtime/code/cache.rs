@@ -102,7 +102,7 @@ impl CodeCache {
         Ok((memory, offset))
     }
 
-    /// Takes room of at least so many bytes, and puts no code there. Its address, for [`release`](Self::release). Any
+    /// Takes room of at least `bytes` bytes, and puts no code there. Its address, for [`release`](Self::release). Any
     /// thread.
     pub fn reserve(&self, bytes: usize) -> Result<usize, NoRoom> {
         let length = bytes.max(1).checked_next_multiple_of(ALIGNMENT).ok_or(NoRoom::Full)?;

@@ -166,10 +166,11 @@ impl Mako {
             Header::of(*object).untagged().write(*object);
         }
         let emptied = from.into_iter().filter(|region| !kept.contains(region)).collect();
+        let renewed = nursery.free(emptied, cause.is_some());
         if cause.is_some() {
             nursery.learn(start.elapsed(), young_bytes, &outcome.ages, outcome.promoted_bytes);
         }
-        nursery.begin_eden(emptied);
+        nursery.begin_eden(renewed);
         nursery.collections.fetch_add(1, Ordering::Relaxed);
         let used = core.regions.used_bytes();
         nursery.free_bytes.store(core.geometry.heap_bytes() - used, Ordering::Relaxed);

@@ -99,11 +99,9 @@ impl Nursery {
         self.policy.lock().learn(&last);
     }
 
-    /// Eden begins anew, after a collection if it is not the first time. `emptied` are the young regions in which nothing
-    /// is left: eden takes some of them with their memory, the others are freed. World stopped.
-    pub fn begin_eden(&self, emptied: Vec<RegionId>) {
+    /// Eden begins anew, with these regions, after a collection if it is not the first time. World stopped.
+    pub fn begin_eden(&self, renewed: Vec<RegionId>) {
         *self.last_end.lock() = Instant::now();
-        let renewed = self.renew(emptied);
         self.eden.taken.store(renewed.len(), Ordering::Relaxed);
         self.allocator.reset(renewed);
         self.limit_eden();
@@ -113,17 +111,17 @@ impl Nursery {
         self.shared.core.stats.set("eden_bytes", bytes as u64);
     }
 
-    /// Frees young regions in which nothing is left, but those that eden takes again with their memory.
-    fn renew(&self, mut emptied: Vec<RegionId>) -> Vec<RegionId> {
+    /// Frees young regions in which nothing is left, but those that eden may have again with their memory, if it may
+    /// have any (`renews`). Returns these. World stopped.
+    pub fn free(&self, mut emptied: Vec<RegionId>, renews: bool) -> Vec<RegionId> {
         let (core, table) = (&self.shared.core, self.table());
         let survivors = table.count() - emptied.len();
         let free = self.shared.free_by_server();
         let policy = self.policy.lock();
         let regions = policy.eden(self.shared.takable_regions() + emptied.len(), survivors);
         let used = |region: &RegionId| core.regions.region(*region).top();
-        let may_take =
-            |region| free[self.shared.entries.geometry.region_server(region)] >= RESERVE;
-        let mut left = match core.options.mako.recycle_eden {
+        let may_take = |region| free[self.shared.entries.geometry.region_server(region)] >= RESERVE;
+        let mut left = match renews && core.options.mako.recycle_eden {
             true => policy.eden_bytes(regions).min(recycled_max(&self.shared)),
             false => 0,
         };
