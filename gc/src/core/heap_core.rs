@@ -244,7 +244,8 @@ impl HeapCore {
     }
 
     /// Has servers give back the memory that they have for free regions, apart from the part that `MaxHeapFreeRatio`
-    /// leaves them: the next objects are written to it, and giving memory back to take it again costs 3 us a page.
+    /// leaves them: the next objects are written to it, and giving memory back to take it again costs 3 us a page. Not
+    /// for regions that keep their local memory.
     fn shrink_servers(&self) {
         if self.space.pager().is_none() {
             return;
@@ -253,7 +254,9 @@ impl HeapCore {
         let used = self.geometry.regions - free.len();
         let percent = self.options.max_heap_free_percent.min(100);
         let kept = (used * percent).checked_div(100 - percent).unwrap_or(usize::MAX);
-        free.retain(|id| self.regions.region(*id).is_served());
+        free.retain(|id| {
+            self.regions.region(*id).is_served() && self.regions.region(*id).is_clean()
+        });
         self.give_back_surplus(free, kept, |id| {
             self.space.discard(self.region_offset(id), self.geometry.region_bytes());
             self.regions.region(id).set_served(false);
