@@ -15,7 +15,7 @@
 
 mod common;
 
-use common::clock;
+use common::{clock, mimalloc};
 use pool::{Allocator, Backing, Coherence, Heap, Pool};
 use std::env;
 use std::hint::spin_loop;
@@ -71,9 +71,9 @@ fn main() {
         None => println!("{name:44} {ours:10.1}"),
     };
     let [one, two, halves] = [&["threadtest"][..], &["threadtest"; 2], &["produce", "consume"]];
-    let theirs = best(|| mimalloc_threadtest(1, time));
+    let theirs = best(|| mimalloc::threadtest(1, OBJECTS, BYTES as usize, time));
     row("threadtest, one thread", best(|| threads(one, time, Coherence::Full).rate), Some(theirs));
-    let theirs = best(|| mimalloc_threadtest(2, time));
+    let theirs = best(|| mimalloc::threadtest(2, OBJECTS, BYTES as usize, time));
     row("threadtest, two threads", best(|| threads(two, time, Coherence::Full).rate), Some(theirs));
     row("threadtest, two processes", best(|| processes(two, time)), Some(theirs));
     let theirs = best(|| mimalloc_xmalloc(time));
@@ -252,31 +252,6 @@ fn consume(allocator: &mut Allocator, pool: &Pool, [tail, head]: [&AtomicU64; 2]
     }
 }
 
-fn mimalloc_threadtest(sides: usize, time: Duration) -> f64 {
-    let end = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let work = || {
-            let start = clock();
-            let mut blocks = vec![std::ptr::null_mut(); OBJECTS];
-            let mut operations = 0u64;
-            while end.load(Ordering::Relaxed) == 0 {
-                for block in &mut blocks {
-                    *block = allocate();
-                }
-                for block in &blocks {
-                    free(*block);
-                }
-                operations += OBJECTS as u64;
-            }
-            operations as f64 * 1e3 / (clock() - start) as f64
-        };
-        let sides: Vec<_> = (0..sides).map(|_| scope.spawn(work)).collect();
-        thread::sleep(time);
-        end.store(1, Ordering::Release);
-        sides.into_iter().map(|side| side.join().expect("a side")).sum()
-    })
-}
-
 fn mimalloc_xmalloc(time: Duration) -> f64 {
     let ring: Vec<AtomicPtr<u8>> = (0..RING).map(|_| AtomicPtr::default()).collect();
     let words: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(0)).collect();
@@ -290,7 +265,8 @@ fn mimalloc_xmalloc(time: Duration) -> f64 {
                     continue;
                 }
                 for _ in 0..BATCH {
-                    ring[next as usize % RING].store(allocate(), Ordering::Release);
+                    ring[next as usize % RING]
+                        .store(mimalloc::allocate(BYTES as usize), Ordering::Release);
                     next += 1;
                 }
                 tail.store(next, Ordering::Release);
@@ -310,7 +286,9 @@ fn mimalloc_xmalloc(time: Duration) -> f64 {
                     continue;
                 }
                 for _ in 0..BATCH {
-                    free(ring[next as usize % RING].load(Ordering::Relaxed));
+                    let block = ring[next as usize % RING].load(Ordering::Relaxed);
+                    // SAFETY: the producer allocated it, and only this thread frees it.
+                    unsafe { mimalloc::free(block) };
                     next += 1;
                 }
                 head.store(next, Ordering::Release);
@@ -322,14 +300,4 @@ fn mimalloc_xmalloc(time: Duration) -> f64 {
         (operations, nanos.max(producer.join().expect("a side")))
     });
     operations as f64 * 1e3 / nanos as f64
-}
-
-fn allocate() -> *mut u8 {
-    // SAFETY: any size may be asked for.
-    unsafe { libmimalloc_sys::mi_malloc(BYTES as usize).cast() }
-}
-
-fn free(block: *mut u8) {
-    // SAFETY: callers free each block once.
-    unsafe { libmimalloc_sys::mi_free(block.cast()) }
 }

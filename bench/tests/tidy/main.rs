@@ -30,9 +30,9 @@ const UNSAFE: &[&str] = &[
     "bench/tests/emission.rs",
     // Memory that processes share, signals, and the instruction that changes 16 bytes.
     "pool/examples/alloc_bench.rs",
+    "pool/examples/common/mimalloc.rs",
     "pool/examples/common/mod.rs",
     "pool/examples/refs_bench/by_iceoryx.rs",
-    "pool/examples/refs_bench/main.rs",
     "pool/src/alloc/arena.rs",
     "pool/src/alloc/caches.rs",
     "pool/src/alloc/holding.rs",

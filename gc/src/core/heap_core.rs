@@ -196,12 +196,11 @@ impl HeapCore {
 
     /// Frees a region whose objects are dead. Its memory is given back; under zeal it is poisoned instead.
     pub fn free_region(&self, region: RegionId) {
-        let zeal = self.options.zeal();
-        match zeal {
-            true => self.poison(self.geometry.region_start(region), self.geometry.region_bytes()),
-            false => self.discard_region(region),
+        if self.options.zeal() {
+            return self.free_with_memory(region);
         }
-        self.regions.free(region, !zeal);
+        self.discard_region(region);
+        self.regions.free(region, true);
     }
 
     /// Whether free regions may keep their memory: local memory has room that nothing else needs now, and no other VM
@@ -213,8 +212,11 @@ impl HeapCore {
         })
     }
 
-    /// Frees a region whose objects are dead; its memory stays, with anything in it.
+    /// Frees a region whose objects are dead; its memory stays, with anything in it, or poisoned under zeal.
     pub fn free_with_memory(&self, region: RegionId) {
+        if self.options.zeal() {
+            self.poison(self.geometry.region_start(region), self.geometry.region_bytes());
+        }
         self.regions.region(region).set_served(true);
         self.regions.free(region, false);
     }
@@ -223,13 +225,9 @@ impl HeapCore {
     /// their memory, with anything in it. False: another thread has taken it. In a pause.
     pub fn renew_region(&self, region: RegionId, kept: usize) -> bool {
         let (geometry, kept) = (&self.geometry, kept.next_multiple_of(PAGE_BYTES));
-        match self.options.zeal() {
-            true => self.poison(geometry.region_start(region), geometry.region_bytes()),
-            false if kept < geometry.region_bytes() => {
-                let offset = self.region_offset(region) + kept;
-                self.space.vacate(offset, geometry.region_bytes() - kept);
-            }
-            false => {}
+        if kept < geometry.region_bytes() {
+            let offset = self.region_offset(region) + kept;
+            self.space.vacate(offset, geometry.region_bytes() - kept);
         }
         self.free_with_memory(region);
         self.regions.take_where(RegionUse::Young, |free| free == region).is_some()
@@ -255,7 +253,8 @@ impl HeapCore {
         let percent = self.options.max_heap_free_percent.min(100);
         let kept = (used * percent).checked_div(100 - percent).unwrap_or(usize::MAX);
         free.retain(|id| {
-            self.regions.region(*id).is_served() && self.regions.region(*id).is_clean()
+            let region = self.regions.region(*id);
+            region.is_served() && region.is_clean()
         });
         self.give_back_surplus(free, kept, |id| {
             self.space.discard(self.region_offset(id), self.geometry.region_bytes());
@@ -283,7 +282,7 @@ impl HeapCore {
             if self.has_spare_memory() {
                 return;
             }
-            self.give_back_surplus(vec![region], 0, |id| self.discard_region(id));
+            self.give_back(region, |id| self.discard_region(id));
         }
     }
 
@@ -304,15 +303,18 @@ impl HeapCore {
         self.give_back_surplus(dirty, kept, |id| self.discard_region(id));
     }
 
-    /// Does `give_back` with the first of these free regions, all but `kept` of them; no thread can take one
-    /// meanwhile. A thread that takes it afterwards finds it zero.
+    /// Does `give_back` with the first of these free regions, all but `kept` of them.
     fn give_back_surplus(&self, free: Vec<RegionId>, kept: usize, give_back: impl Fn(RegionId)) {
         let surplus = free.len().saturating_sub(kept);
-        for id in free.into_iter().take(surplus) {
-            if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
-                give_back(id);
-                self.regions.free(id, true);
-            }
+        free.into_iter().take(surplus).for_each(|id| self.give_back(id, &give_back));
+    }
+
+    /// Does `give_back` with a free region, if it still is free; no thread can take it meanwhile. A thread that takes
+    /// it afterwards finds it zero.
+    fn give_back(&self, id: RegionId, give_back: impl Fn(RegionId)) {
+        if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
+            give_back(id);
+            self.regions.free(id, true);
         }
     }
 

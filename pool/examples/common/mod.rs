@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each of them uses a part")]
 
 pub mod board;
+pub mod mimalloc;
 pub mod zipf;
 
 use pool::{Backing, Change, Pool, PoolError, Redo, Word};

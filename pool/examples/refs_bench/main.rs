@@ -32,7 +32,7 @@ mod by_pool;
 mod common;
 mod pairs;
 
-use common::{Nothing, Shared, clock, pin, wait_for};
+use common::{Nothing, Shared, clock, mimalloc, pin, wait_for};
 use pairs::Signs;
 use pool::{Heap, Pool, RefClient, Refs, Ring};
 use std::env;
@@ -84,14 +84,14 @@ fn main() {
         }
     };
     let pool = |roles| move || processes("pool", roles, BYTES, time);
-    let mimalloc_is = |threads| move || mimalloc(threads, time);
+    let mimalloc = |threads| move || mimalloc::threadtest(threads, OBJECTS, BYTES as usize, time);
     let beside = |name: &str, bytes, roles, others| {
         let ours = || processes("pool", roles, bytes, time);
         let theirs = || processes("iceoryx2", others, bytes, time);
         row(name, &ours, Some(("iceoryx2", &theirs)));
     };
-    row("objects, one process, M/s", &pool(&["objects"]), Some(("mimalloc", &mimalloc_is(1))));
-    row("objects, two processes, M/s", &pool(&["objects"; 2]), Some(("mimalloc", &mimalloc_is(2))));
+    row("objects, one process, M/s", &pool(&["objects"]), Some(("mimalloc", &mimalloc(1))));
+    row("objects, two processes, M/s", &pool(&["objects"; 2]), Some(("mimalloc", &mimalloc(2))));
     row("share and release in one process, M/s", &pool(&["share"]), None);
     row("look at an object in one process, M/s", &pool(&["look"]), None);
     row("a word there and back, us", &pool(&["ask", "answer"]), None);
@@ -302,31 +302,4 @@ fn look(client: &RefClient, end: &AtomicU64) -> u64 {
     client.set_persistent(0, None).expect("a root");
     std::hint::black_box(sum);
     operations
-}
-
-fn mimalloc(threads: usize, time: Duration) -> f64 {
-    let end = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let work = || {
-            let start = clock();
-            let mut blocks = vec![std::ptr::null_mut(); OBJECTS];
-            let mut operations = 0u64;
-            while end.load(Ordering::Relaxed) == 0 {
-                for block in &mut blocks {
-                    // SAFETY: any size may be asked for.
-                    *block = unsafe { libmimalloc_sys::mi_malloc(BYTES as usize) };
-                }
-                for block in &blocks {
-                    // SAFETY: each block is freed once.
-                    unsafe { libmimalloc_sys::mi_free(*block) };
-                }
-                operations += OBJECTS as u64;
-            }
-            operations as f64 * 1e3 / (clock() - start) as f64
-        };
-        let sides: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        thread::sleep(time);
-        end.store(1, Ordering::Release);
-        sides.into_iter().map(|side| side.join().expect("a side")).sum()
-    })
 }

@@ -33,8 +33,14 @@ pub struct Signs<'a> {
 }
 
 impl Signs<'_> {
-    fn is_over(&self) -> bool {
-        self.end.load(Ordering::Relaxed) != 0
+    /// Does something until the time is over, once at least.
+    fn repeat(&self, mut something: impl FnMut()) {
+        loop {
+            something();
+            if self.end.load(Ordering::Relaxed) != 0 {
+                return;
+            }
+        }
     }
 
     /// Waits until a message was received. So the one that ends a stream arrives before its sender is gone.
@@ -48,12 +54,7 @@ impl Signs<'_> {
 
 /// Sends messages as fast as it can.
 pub fn send_all(signs: Signs, mut send: impl FnMut(u64)) -> Figure {
-    loop {
-        (0..MESSAGES).for_each(|_| send(1));
-        if signs.is_over() {
-            break;
-        }
-    }
+    signs.repeat(|| (0..MESSAGES).for_each(|_| send(1)));
     send(LAST);
     signs.wait_for(LAST);
     (0, 0)
@@ -77,14 +78,11 @@ pub fn receive_all(signs: Signs, mut receive: impl FnMut() -> u64) -> Figure {
 
 /// Sends messages one at a time, each with the time when it was begun.
 pub fn send_each(signs: Signs, mut send: impl FnMut(u64)) -> Figure {
-    loop {
+    signs.repeat(|| {
         let message = now();
         send(message);
         signs.wait_for(message);
-        if signs.is_over() {
-            break;
-        }
-    }
+    });
     send(LAST);
     signs.wait_for(LAST);
     (0, 0)
@@ -108,17 +106,14 @@ pub fn receive_each(signs: Signs, mut receive: impl FnMut() -> u64) -> Figure {
 /// Calls a function with numbers, to which it adds 1; in the end the function `LAST`, which has no answer.
 pub fn call_all(signs: Signs, mut call: impl FnMut(u64, u64) -> u64) -> Figure {
     let (mut times, mut number) = (Vec::new(), 0);
-    loop {
+    signs.repeat(|| {
         let start = now();
         for _ in 0..CALLS {
             assert_eq!(call(1, number), number + 1);
             number += 1;
         }
         times.push(now() - start);
-        if signs.is_over() {
-            break;
-        }
-    }
+    });
     call(LAST, number);
     signs.wait_for(LAST);
     (CALLS as u64, median(times))

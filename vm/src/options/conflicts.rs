@@ -2,7 +2,7 @@
 
 use super::{BadOption, Options};
 use gc::object::geometry::Geometry;
-use gc::options::{CollectorKind, parse_bytes};
+use gc::options::{CollectorKind, HeapOptions, parse_bytes};
 
 /// Settles and refuses what HotSpot does. After the collector and the sizes of the heap were chosen.
 pub fn settle(options: &mut Options) -> Result<(), BadOption> {
@@ -67,7 +67,9 @@ fn check_threads(options: &Options) -> Result<(), BadOption> {
 /// The least part of the heap for young regions is no larger than the largest.
 fn check_young_part(options: &Options) -> Result<(), BadOption> {
     let part = |name: &str, default| options.given(name).and_then(parse_bytes).unwrap_or(default);
-    let (least, most) = (part("G1NewSizePercent", 5), part("G1MaxNewSizePercent", 60));
+    let g1 = HeapOptions::default().g1;
+    let least = part("G1NewSizePercent", g1.young_percent_min);
+    let most = part("G1MaxNewSizePercent", g1.young_percent_max);
     if least <= most {
         return Ok(());
     }

@@ -60,7 +60,7 @@ fn unblock() {
     unsafe {
         let mut signals: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut signals);
-        for signal in [libc::SIGQUIT, libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        for signal in SHUTDOWN.into_iter().chain([libc::SIGQUIT]) {
             libc::sigaddset(&mut signals, signal);
         }
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, std::ptr::null_mut());
@@ -82,7 +82,6 @@ pub fn register(signal: c_int, handler: usize, is_reduced: bool) -> isize {
     if OWN.contains(&signal) || !(1..SIGNAL_COUNT as c_int).contains(&signal) {
         return -1;
     }
-    const SHUTDOWN: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
     if is_reduced && SHUTDOWN.contains(&signal) {
         return -1;
     }
@@ -239,6 +238,9 @@ const SIGNALS: &[(&str, c_int)] = &[
     ("PWR", libc::SIGPWR),
     ("SYS", libc::SIGSYS),
 ];
+
+/// Those that end the process, unless Java takes them.
+const SHUTDOWN: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
 
 #[cfg(test)]
 mod tests {

@@ -283,7 +283,10 @@ impl G1 {
                 tables.remembered.clear_source(*id);
             }
             tables.remembered.clear(*id);
-            self.free_region(*id, kept > 0);
+            match kept > 0 {
+                true => core.free_with_memory(*id),
+                false => core.free_region(*id),
+            }
             kept = kept.saturating_sub(1);
         }
     }
@@ -299,22 +302,9 @@ impl G1 {
             self.tables.remembered.clear_source(id);
             self.tables.remembered.clear(id);
             self.olds.forget(id);
-            self.free_region(id, false);
+            self.core.free_region(id);
         }
         count
-    }
-
-    fn free_region(&self, id: RegionId, keep_memory: bool) {
-        let core = &*self.core;
-        if core.options.zeal() {
-            core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
-            core.regions.free(id, false);
-        } else if keep_memory {
-            core.free_with_memory(id);
-        } else {
-            core.discard_region(id);
-            core.regions.free(id, true);
-        }
     }
 
     /// Gives eden its regions, in addition to those in use.

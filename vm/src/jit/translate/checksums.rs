@@ -10,9 +10,6 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 impl Translator<'_> {
     /// Whether a method of `CRC32` is one of them; then it was translated.
     pub(super) fn crc32(&mut self, name: &[u8], descriptor: &[u8]) -> bool {
-        if !self.vm.options.jit.uses_crc32 {
-            return false;
-        }
         match (name, descriptor) {
             (b"update", b"(II)I") => {
                 let [sum, byte] = self.arguments_of_call();
@@ -37,9 +34,6 @@ impl Translator<'_> {
 
     /// The same of `CRC32C`, whose methods take an end where those of `CRC32` take a number.
     pub(super) fn crc32c(&mut self, name: &[u8]) -> bool {
-        if !self.vm.options.jit.uses_crc32c {
-            return false;
-        }
         match name {
             b"updateBytes" => {
                 let [_, _, _, end] = self.arguments_of_call();
@@ -85,23 +79,19 @@ impl Translator<'_> {
         self.push(Kind::Int, result);
     }
 
-    /// Whether a method is `implCompress0` of a digest that is computed here; then it was translated.
+    /// Translates `implCompress0` of a digest. False: its class is not as we know it.
     pub(super) fn digest(&mut self, method: MethodRef) -> bool {
-        if method.name().bytes() != b"implCompress0" {
-            return false;
-        }
-        let options = &self.vm.options.jit;
         type Compression = extern "C" fn(gc::object::ObjectRef, gc::object::ObjectRef, i32) -> u32;
-        let (is_on, leaf): (bool, Compression) = match method.holder.name.bytes() {
-            b"sun/security/provider/MD5" => (options.uses_md5, checksums::md5),
-            b"sun/security/provider/SHA" => (options.uses_sha1, checksums::sha1),
-            b"sun/security/provider/SHA2" => (options.uses_sha256, checksums::sha256),
-            b"sun/security/provider/SHA5" => (options.uses_sha512, checksums::sha512),
+        let leaf: Compression = match method.holder.name.bytes() {
+            b"sun/security/provider/MD5" => checksums::md5,
+            b"sun/security/provider/SHA" => checksums::sha1,
+            b"sun/security/provider/SHA2" => checksums::sha256,
+            b"sun/security/provider/SHA5" => checksums::sha512,
             _ => return false,
         };
         let fields = method.holder.fields();
         let state = fields.iter().copied().find(|field| field.name().bytes() == b"state");
-        let Some(state) = state.filter(|_| is_on) else { return false };
+        let Some(state) = state else { return false };
         let [object, bytes, offset] = self.arguments_of_call();
         self.check_not_null(object);
         self.check_not_null(bytes);

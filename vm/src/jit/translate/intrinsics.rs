@@ -19,50 +19,100 @@ use std::mem::offset_of;
 /// Whether calls of the method are translated from what is known of it here, instead of from its bytecode or by a
 /// call. In some of its calls it may still be called.
 pub fn is_known(vm: &Vm, method: MethodRef) -> bool {
-    let options = &vm.options.jit;
-    if !std::ptr::eq(method.holder.loader, vm.boot_loader) {
-        return false;
-    }
-    if Computation::of(options, method).is_some() {
-        return true;
-    }
-    let (name, descriptor) = (method.name().bytes(), method.descriptor().bytes());
-    match method.holder.name.bytes() {
-        b"java/lang/Object" => matches!(name, b"getClass" | b"hashCode"),
-        b"java/lang/Class" => {
-            matches!(name, b"isInstance" | b"isArray" | b"isInterface" | b"isPrimitive")
+    Intrinsic::of(vm, method).is_some()
+}
+
+/// How calls of a method are translated.
+enum Intrinsic {
+    Compute(Computation),
+    ClassOf,
+    IdentityHash,
+    IdentityHashStatic,
+    ClassQuestion,
+    IsConstantHandle,
+    ArrayCopy,
+    StringKernel,
+    UnsafeOperation,
+    ArrayFill,
+    RefersTo,
+    BigInteger,
+    Crc32,
+    Crc32c,
+    Digest,
+    CurrentThread,
+}
+
+impl Intrinsic {
+    fn of(vm: &Vm, method: MethodRef) -> Option<Intrinsic> {
+        let options = &vm.options.jit;
+        if !std::ptr::eq(method.holder.loader, vm.boot_loader) {
+            return None;
         }
-        b"java/lang/invoke/MethodHandleImpl" => name == b"isCompileConstant",
-        b"java/lang/System" => matches!(name, b"arraycopy" | b"identityHashCode"),
-        b"java/lang/StringLatin1"
-        | b"java/lang/StringUTF16"
-        | b"java/lang/StringCoding"
-        | b"jdk/internal/util/ArraysSupport" => string_kernels::is_known(method),
-        b"jdk/internal/misc/Unsafe" => unsafe_memory::is_known(name, descriptor),
-        b"java/util/Arrays" => name == b"fill" && filled_element(descriptor).is_some(),
-        b"java/lang/ref/Reference" => name == b"refersTo0",
-        b"java/math/BigInteger" => matches!(
-            name,
-            b"implMultiplyToLen"
-                | b"implSquareToLen"
-                | b"implMulAdd"
-                | b"implMontgomeryMultiply"
-                | b"implMontgomerySquare"
-        ),
-        b"java/util/zip/CRC32" => {
-            let is_of_byte = name == b"update" && descriptor == b"(II)I";
-            let is_of_many = matches!(name, b"updateBytes0" | b"updateByteBuffer0");
-            options.uses_crc32 && (is_of_byte || is_of_many)
+        if let Some(computation) = Computation::of(options, method) {
+            return Some(Intrinsic::Compute(computation));
         }
-        b"java/util/zip/CRC32C" => {
-            options.uses_crc32c && matches!(name, b"updateBytes" | b"updateDirectByteBuffer")
-        }
-        b"sun/security/provider/MD5" => options.uses_md5 && name == DIGEST,
-        b"sun/security/provider/SHA" => options.uses_sha1 && name == DIGEST,
-        b"sun/security/provider/SHA2" => options.uses_sha256 && name == DIGEST,
-        b"sun/security/provider/SHA5" => options.uses_sha512 && name == DIGEST,
-        b"java/lang/Thread" => name == b"currentThread",
-        _ => false,
+        let (name, descriptor) = (method.name().bytes(), method.descriptor().bytes());
+        let (intrinsic, is_known) = match method.holder.name.bytes() {
+            b"java/lang/Object" if name == b"hashCode" => (Intrinsic::IdentityHash, true),
+            b"java/lang/Object" => (Intrinsic::ClassOf, name == b"getClass"),
+            b"java/lang/Class" => {
+                let is_question =
+                    matches!(name, b"isInstance" | b"isArray" | b"isInterface" | b"isPrimitive");
+                (Intrinsic::ClassQuestion, is_question)
+            }
+            b"java/lang/invoke/MethodHandleImpl" => {
+                (Intrinsic::IsConstantHandle, name == b"isCompileConstant")
+            }
+            b"java/lang/System" if name == b"arraycopy" => (Intrinsic::ArrayCopy, true),
+            b"java/lang/System" => (Intrinsic::IdentityHashStatic, name == b"identityHashCode"),
+            b"java/lang/StringLatin1"
+            | b"java/lang/StringUTF16"
+            | b"java/lang/StringCoding"
+            | b"jdk/internal/util/ArraysSupport" => {
+                (Intrinsic::StringKernel, string_kernels::is_known(method))
+            }
+            b"jdk/internal/misc/Unsafe" => {
+                (Intrinsic::UnsafeOperation, unsafe_memory::is_known(name, descriptor))
+            }
+            b"java/util/Arrays" => {
+                let is_known = name == b"fill" && filled_element(descriptor).is_some();
+                (Intrinsic::ArrayFill, is_known)
+            }
+            b"java/lang/ref/Reference" => (Intrinsic::RefersTo, name == b"refersTo0"),
+            b"java/math/BigInteger" => {
+                let is_known = matches!(
+                    name,
+                    b"implMultiplyToLen"
+                        | b"implSquareToLen"
+                        | b"implMulAdd"
+                        | b"implMontgomeryMultiply"
+                        | b"implMontgomerySquare"
+                );
+                (Intrinsic::BigInteger, is_known)
+            }
+            b"java/util/zip/CRC32" => {
+                let is_of_byte = name == b"update" && descriptor == b"(II)I";
+                let is_of_many = matches!(name, b"updateBytes0" | b"updateByteBuffer0");
+                (Intrinsic::Crc32, options.uses_crc32 && (is_of_byte || is_of_many))
+            }
+            b"java/util/zip/CRC32C" => {
+                let is_known = matches!(name, b"updateBytes" | b"updateDirectByteBuffer");
+                (Intrinsic::Crc32c, options.uses_crc32c && is_known)
+            }
+            b"sun/security/provider/MD5" => (Intrinsic::Digest, options.uses_md5 && name == DIGEST),
+            b"sun/security/provider/SHA" => {
+                (Intrinsic::Digest, options.uses_sha1 && name == DIGEST)
+            }
+            b"sun/security/provider/SHA2" => {
+                (Intrinsic::Digest, options.uses_sha256 && name == DIGEST)
+            }
+            b"sun/security/provider/SHA5" => {
+                (Intrinsic::Digest, options.uses_sha512 && name == DIGEST)
+            }
+            b"java/lang/Thread" => (Intrinsic::CurrentThread, name == b"currentThread"),
+            _ => return None,
+        };
+        is_known.then_some(intrinsic)
     }
 }
 
@@ -72,47 +122,31 @@ const DIGEST: &[u8] = b"implCompress0";
 impl Translator<'_> {
     /// Translates a call of a method that is known here. `None`: it is not.
     pub(super) fn intrinsic(&mut self, method: MethodRef) -> Result<Option<Next>, NotCompiled> {
-        if !is_known(self.vm, method) {
-            return Ok(None);
-        }
-        if let Some(computation) = Computation::of(&self.vm.options.jit, method) {
-            self.compute(&computation);
-            return Ok(Some(Next::Instruction));
-        }
-        let (holder, name) = (method.holder.name, method.name());
-        let known = match holder.bytes() {
-            b"java/lang/Object" if name.bytes() == b"getClass" => self.class_of(),
-            b"java/lang/Object" if name.bytes() == b"hashCode" && self.is_direct(method) => {
-                self.identity_hash()
+        let Some(intrinsic) = Intrinsic::of(self.vm, method) else { return Ok(None) };
+        let (name, descriptor) = (method.name(), method.descriptor());
+        let (name, descriptor) = (name.bytes(), descriptor.bytes());
+        let is_done = match intrinsic {
+            Intrinsic::Compute(computation) => {
+                self.compute(&computation);
+                true
             }
-            b"java/lang/Class" => self.class_question(name.bytes()),
-            b"java/lang/invoke/MethodHandleImpl" if name.bytes() == b"isCompileConstant" => {
-                self.is_constant_handle()
-            }
-            b"java/lang/System" if name.bytes() == b"arraycopy" => self.array_copy(),
-            b"java/lang/System" if name.bytes() == b"identityHashCode" => {
-                self.identity_hash_static()
-            }
-            b"java/lang/StringLatin1"
-            | b"java/lang/StringUTF16"
-            | b"java/lang/StringCoding"
-            | b"jdk/internal/util/ArraysSupport" => self.string_kernel(method),
-            b"jdk/internal/misc/Unsafe" => {
-                self.unsafe_operation(name.bytes(), method.descriptor().bytes())
-            }
-            b"java/util/Arrays" if name.bytes() == b"fill" => return self.array_fill(method),
-            b"java/lang/ref/Reference" if name.bytes() == b"refersTo0" => self.refers_to(),
-            b"java/math/BigInteger" => self.big_integer(name.bytes()),
-            b"java/util/zip/CRC32" => self.crc32(name.bytes(), method.descriptor().bytes()),
-            b"java/util/zip/CRC32C" => self.crc32c(name.bytes()),
-            b"sun/security/provider/MD5"
-            | b"sun/security/provider/SHA"
-            | b"sun/security/provider/SHA2"
-            | b"sun/security/provider/SHA5" => self.digest(method),
-            b"java/lang/Thread" if name.bytes() == b"currentThread" => self.current_thread(),
-            _ => false,
+            Intrinsic::ClassOf => self.class_of(),
+            Intrinsic::IdentityHash => self.is_direct(method) && self.identity_hash(),
+            Intrinsic::IdentityHashStatic => self.identity_hash_static(),
+            Intrinsic::ClassQuestion => self.class_question(name),
+            Intrinsic::IsConstantHandle => self.is_constant_handle(),
+            Intrinsic::ArrayCopy => self.array_copy(),
+            Intrinsic::StringKernel => self.string_kernel(method),
+            Intrinsic::UnsafeOperation => self.unsafe_operation(name, descriptor),
+            Intrinsic::ArrayFill => return self.array_fill(method),
+            Intrinsic::RefersTo => self.refers_to(),
+            Intrinsic::BigInteger => self.big_integer(name),
+            Intrinsic::Crc32 => self.crc32(name, descriptor),
+            Intrinsic::Crc32c => self.crc32c(name),
+            Intrinsic::Digest => self.digest(method),
+            Intrinsic::CurrentThread => self.current_thread(),
         };
-        Ok(known.then_some(Next::Instruction))
+        Ok(is_done.then_some(Next::Instruction))
     }
 
     fn class_of(&mut self) -> bool {
