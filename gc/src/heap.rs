@@ -240,16 +240,15 @@ impl Heap {
         self.core.safepoints.stop_world(m, f);
     }
 
-    /// The value of an object's header, where headers have entries: its entry, which it has from now on at the latest.
-    /// It never changes. On a running thread; no safepoint.
+    /// An object's entry, where headers have entries. It has one from now on at the latest, and always the same. On a
+    /// running thread; no safepoint.
     #[inline]
     pub fn entry(&self, object: ObjectRef) -> u32 {
-        let entry = object.value_word().load(Ordering::Acquire);
-        if entry != 0 {
-            return entry;
+        let value = object.value_word().load(Ordering::Relaxed);
+        if value == 0 || value > self.barriers.entry_max() {
+            return self.collector.entry(object);
         }
-        self.collector.ensure_entry(object);
-        object.value_word().load(Ordering::Acquire)
+        value
     }
 
     /// Keeps an object where it is until `unpin` (JNI critical sections). Counted per object's region.

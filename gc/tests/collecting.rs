@@ -189,7 +189,7 @@ fn classes_may_have_many_slots() {
 #[test]
 fn objects_keep_their_locks_and_values() {
     for_each_collector(8 << 20, |vm, thread| {
-        let (count, is_free) = (20_000, !vm.heap.barriers().headers_have_entries());
+        let (count, is_free) = (20_000, vm.heap.barriers().entry_max() == 0);
         let places: HashSet<_> = (0..count)
             .map(|number| {
                 push(vm, thread, number).unwrap();

@@ -11,7 +11,7 @@ mod support;
 use gc::barrier::BarrierSet;
 use gc::barrier::barrier_asm::SlowPath;
 use gc::core::outcome::CollectCause;
-use gc::object::{ObjectRef, RootSlot};
+use gc::object::{EARLY, ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
 use gc::threads::mutator::ThreadField;
 use operation::{Arguments, Operation};
@@ -43,6 +43,12 @@ impl World {
         let thread = TestThread::attach(&vm, 0);
         let mut nodes: Vec<_> = (0..NODES).map(|_| thread.new_node(&vm, SLOTS).unwrap()).collect();
         nodes.push(thread.new_array(&vm, vm.classes.longs, 100_000).unwrap());
+        if kind.generational {
+            // Entries of young objects.
+            for node in nodes.iter().step_by(2) {
+                vm.heap.entry(*node);
+            }
+        }
         let roots: Vec<_> = (0..NODES).map(|_| RootSlot::null()).collect();
         let world = World { vm, thread, nodes, roots };
         let b = world.vm.heap.barriers();
@@ -116,6 +122,8 @@ fn tells(operation: Operation, phase: u64) -> bool {
 const STAMP: u32 = 48;
 const RESTAMP: u8 = 0xa1;
 const EXCHANGE: u8 = 0xa2;
+/// Of Mako with a nursery.
+const REMEMBER: u8 = 2;
 /// MemLiner's first slow path, and the word of the object that was reported last.
 const TOUCHED: u8 = 0xa0;
 const LAST: usize = 15;
@@ -172,7 +180,7 @@ fn compare(kind: Configuration) {
     let stamp_word = thread_word(m, ThreadField::word(LAST - 1));
     let last_word = thread_word(m, ThreadField::word(LAST));
     let mut calls = BTreeMap::new();
-    let mut marks = 0;
+    let (mut marks, mut remembered) = (0, 0);
     for round in 0..ROUNDS {
         let number = rng.random_range(0..programs.len());
         let operation = Operation::ALL[number];
@@ -218,10 +226,20 @@ fn compare(kind: Configuration) {
             marks += usize::from(is_marked);
         }
         let healed = phase & EVACUATING != 0 && operation.heals(kind);
-        let (lined, calls_left): (Vec<SlowPath>, Vec<SlowPath>) =
-            machine.calls.iter().partition(|path| path.id >= TOUCHED);
-        let lined: Vec<u8> = lined.iter().map(|path| path.id).collect();
+        let is_apart =
+            |path: &&SlowPath| path.id >= TOUCHED || kind.generational && path.id == REMEMBER;
+        let (apart, calls_left): (Vec<SlowPath>, Vec<SlowPath>) =
+            machine.calls.iter().partition(is_apart);
+        let apart: Vec<u8> = apart.iter().map(|path| path.id).collect();
         let mut expected = Vec::new();
+        // The header of a young holder with an entry looks like an old one's.
+        let is_remembered = kind.generational
+            && operation.stores()
+            && at.object.klass_word().load(Ordering::Relaxed) & EARLY != 0
+            && !at.value.is_null()
+            && !world.vm.heap.is_old(at.value);
+        expected.extend(is_remembered.then_some(REMEMBER));
+        remembered += usize::from(is_remembered);
         expected.extend(tells(operation, phase).then_some(TOUCHED));
         expected.extend(
             (kind.epochs && operation == Operation::Load && held != 0 && held >> STAMP != now)
@@ -229,7 +247,7 @@ fn compare(kind: Configuration) {
         );
         expected
             .extend((kind.epochs && operation == Operation::CompareExchange).then_some(EXCHANGE));
-        assert_eq!(lined, expected, "{what}, slot {held:#x} in epoch {now}");
+        assert_eq!(apart, expected, "{what}, slot {held:#x} in epoch {now}");
         assert!(calls_left.iter().all(|path| path.is_leaf), "{what}: {calls_left:?}");
         let kept = calls_left.len() - usize::from(healed);
         assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
@@ -240,6 +258,7 @@ fn compare(kind: Configuration) {
         table_word.fetch_and(!RESOLVING, Ordering::Relaxed);
     }
     assert_eq!(marks > 100, kind.collector.is_g1(), "{marks} cards");
+    assert_eq!(remembered > 100, kind.generational, "{remembered} slots");
     for ((operation, phase), count) in calls {
         let expected = operation.keeps() && phase & TRACING != 0
             || operation.heals(kind) && phase & EVACUATING != 0;

@@ -36,6 +36,11 @@ fn node(vm: &TestVm, thread: &TestThread, number: u32) -> ObjectRef {
     node
 }
 
+/// Whether the value of an object's header is a word that names a young object.
+fn has_young_word(object: ObjectRef) -> bool {
+    object.value_word().load(Ordering::Relaxed) >> 31 == 1
+}
+
 fn count(vm: &TestVm, name: &str) -> u64 {
     vm.heap.totals().counters.get(name).copied().unwrap_or(0)
 }
@@ -48,7 +53,7 @@ fn an_entry_stays_over_every_move() {
         .map(|i| {
             let new = node(&vm, &thread, i);
             thread.roots[i as usize].set(new);
-            assert_eq!(new.value_word().load(Ordering::Relaxed), 0, "young objects have none");
+            assert!(has_young_word(new), "young objects have no entry");
             vm.heap.entry(new)
         })
         .collect();
@@ -60,6 +65,7 @@ fn an_entry_stays_over_every_move() {
         }
         for (root, entry) in thread.roots.iter().zip(&entries) {
             assert_eq!(vm.heap.entry(root.get()), *entry, "round {round}");
+            assert_eq!(has_young_word(root.get()), !vm.heap.is_old(root.get()), "round {round}");
         }
     }
     assert_eq!(count(&vm, "early_entries"), 32);
@@ -174,7 +180,7 @@ fn small_objects_are_old_from_the_start_where_eden_has_no_region() {
         node(&vm, &thread, u32::MAX);
         thread.poll(&vm);
     }
-    let is_old = |object: ObjectRef| object.value_word().load(Ordering::Relaxed) != 0;
+    let is_old = |object: ObjectRef| vm.heap.is_old(object);
     assert!(is_old(thread.roots[0].get()));
     let check = || {
         let mut at = thread.roots[0].get();

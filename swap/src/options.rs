@@ -1,6 +1,7 @@
 //! How a pager is made.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rdma::Segment;
@@ -61,8 +62,8 @@ pub struct PagerOptions {
     /// Parts of the far space are committed ([`crate::Pager::commit`]) before any thread touches them. Otherwise all of
     /// it is committed at once, which the system may refuse if it does not overcommit memory.
     pub commits: bool,
-    /// The far space should end below this address, where there is room.
-    pub below: Option<usize>,
+    /// The far space should lie within these addresses, or at least before their end, where there is room.
+    pub within: Option<Range<usize>>,
     /// All accesses to pages are written to this file, and no page is ever evicted ([`crate::PageTraceFile`]). Servers
     /// must share their memory with this process.
     pub page_trace: Option<File>,
@@ -133,7 +134,7 @@ impl Default for PagerOptions {
             trace_samples: 0,
             epoch_percent: 10,
             commits: false,
-            below: None,
+            within: None,
             page_trace: None,
             at: None,
         }

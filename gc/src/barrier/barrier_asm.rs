@@ -102,11 +102,16 @@ pub trait Instructions {
     }
 
     /// Calls [`Barriers::slow_path`](crate::barrier::barriers::Barriers::slow_path).
-    fn call(&mut self, path: SlowPath, arguments: [Self::Value; 3]) -> Self::Value;
+    /// At most [`ARGUMENTS_MAX`] arguments; those that are not given have any value.
+    fn call(&mut self, path: SlowPath, arguments: &[Self::Value]) -> Self::Value;
 
     /// Does what [`Barriers::stub`](crate::barrier::barriers::Barriers::stub) says. Emitted code calls a copy of it.
-    fn call_stub(&mut self, stub: Stub, arguments: [Self::Value; 3]) -> Self::Value;
+    /// Arguments as for `call`.
+    fn call_stub(&mut self, stub: Stub, arguments: &[Self::Value]) -> Self::Value;
 }
+
+/// Arguments of slow paths and stubs.
+pub const ARGUMENTS_MAX: usize = 3;
 
 /// Instructions and branches.
 pub trait BarrierAsm: Instructions {
@@ -149,6 +154,8 @@ pub enum Condition<V> {
     Equal(V, V),
     NotEqual(V, V),
     Below(V, V),
+    /// Bit 31 is set.
+    Sign32(V),
 }
 
 impl Condition<u64> {
@@ -159,6 +166,7 @@ impl Condition<u64> {
             Condition::Equal(a, b) => a == b,
             Condition::NotEqual(a, b) => a != b,
             Condition::Below(a, b) => a < b,
+            Condition::Sign32(a) => (a as i32) < 0,
         }
     }
 }

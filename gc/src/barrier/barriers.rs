@@ -15,9 +15,9 @@ pub trait Barriers: Send + Sync + Sized {
     /// Width of slots: 4 or 8.
     const SLOT_BYTES: usize;
 
-    /// Whether the value of a header is the object's entry index; otherwise it is the VM's.
-    fn headers_have_entries(&self) -> bool {
-        false
+    /// As [`BarrierSet::entry_max`](crate::barrier::BarrierSet::entry_max).
+    fn entry_max(&self) -> u32 {
+        0
     }
 
     /// The plain address of an encoded word, 0 for 0. May make the object's address fit for use.
@@ -81,28 +81,34 @@ pub trait Barriers: Send + Sync + Sized {
         if stub != KEEP {
             return self.stub(a, stub, arguments);
         }
-        let [address, holder, zero] = arguments;
+        let [address, holder, _] = arguments;
         if let Some(Keeping { path, .. }) = self.keeps(a) {
             self.overwrites(a, holder);
             let offset = a.constant(0);
             let word = Slot::of::<Self>(address, offset).load(a);
             tell(a, path, word);
         }
-        zero
+        a.constant(0)
     }
 
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        self.report_overwritten(a, slot);
+        self.store_initial(a, slot, value)
+    }
+
+    /// The part of a store that tells the running cycle, if it wants to know, what the slot held.
+    #[inline(always)]
+    fn report_overwritten<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
         if let Some(Keeping { condition, .. }) = self.keeps(a) {
             let zero = a.constant(0);
             a.when(condition, zero, |a| {
                 let (address, holder) = (slot.address(a), slot.object().unwrap_or(zero));
-                a.call_stub(KEEP, [address, holder, zero]);
+                a.call_stub(KEEP, &[address, holder]);
                 // Both sides yield one value, so that neither has to make one up.
                 zero
             });
         }
-        self.store_initial(a, slot, value)
     }
 
     #[inline(always)]
@@ -256,7 +262,7 @@ const KEEP: Stub = Stub { id: 0 };
 fn tell<A: BarrierAsm + ?Sized>(a: &mut A, path: SlowPath, word: A::Value) {
     let zero = a.constant(0);
     a.when(Condition::NotEqual(word, zero), zero, |a| {
-        a.call(path, [word, zero, zero]);
+        a.call(path, &[word]);
         zero
     });
 }

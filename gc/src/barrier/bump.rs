@@ -53,6 +53,12 @@ pub fn write_header<A: BarrierAsm + ?Sized>(
 ) {
     let (at, id) = (a.constant(KLASS_OFFSET as u64), a.constant(u64::from(klass.header())));
     a.store32(object, at, id);
+    write_length(a, object, length);
+}
+
+/// Writes the length of an array.
+#[inline(always)]
+pub fn write_length<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value, length: Option<A::Value>) {
     if let Some(length) = length {
         let at = a.constant(ARRAY_LENGTH_OFFSET as u64);
         a.store32(object, at, length);

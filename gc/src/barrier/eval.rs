@@ -1,6 +1,8 @@
 //! Runs barriers: inlines to the code that one would write by hand.
 
-use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
+use crate::barrier::barrier_asm::{
+    ARGUMENTS_MAX, BarrierAsm, Condition, Instructions, SlowPath, Stub,
+};
 use crate::barrier::barriers::Barriers;
 use crate::threads::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -140,14 +142,22 @@ impl<B: Barriers> Instructions for Eval<'_, B> {
     }
 
     #[inline(always)]
-    fn call(&mut self, path: SlowPath, arguments: [u64; 3]) -> u64 {
-        self.barriers.slow_path(self.m, path.id, arguments)
+    fn call(&mut self, path: SlowPath, arguments: &[u64]) -> u64 {
+        self.barriers.slow_path(self.m, path.id, all(arguments))
     }
 
     #[inline(always)]
-    fn call_stub(&mut self, stub: Stub, arguments: [u64; 3]) -> u64 {
-        self.barriers.run_stub(self, stub, arguments)
+    fn call_stub(&mut self, stub: Stub, arguments: &[u64]) -> u64 {
+        self.barriers.run_stub(self, stub, all(arguments))
     }
+}
+
+/// With zeros for those that are not given.
+#[inline(always)]
+fn all(arguments: &[u64]) -> [u64; ARGUMENTS_MAX] {
+    let mut all = [0; ARGUMENTS_MAX];
+    all[..arguments.len()].copy_from_slice(arguments);
+    all
 }
 
 impl<B: Barriers> BarrierAsm for Eval<'_, B> {

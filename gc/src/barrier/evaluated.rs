@@ -50,8 +50,8 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
         B::SLOT_BYTES
     }
 
-    fn headers_have_entries(&self) -> bool {
-        self.0.headers_have_entries()
+    fn entry_max(&self) -> u32 {
+        self.0.entry_max()
     }
 
     fn load(&self, m: &Mutator, o: ObjectRef, offset: usize) -> ObjectRef {

@@ -33,9 +33,9 @@ use crate::threads::mutator::Mutator;
 pub trait BarrierSet: Send + Sync {
     /// Width of a heap slot in bytes: 4 or 8. Fixed for the life of the heap.
     fn slot_bytes(&self) -> usize;
-    /// Whether the value of a header is the object's entry index; otherwise it is the VM's. Fixed for the life of the
-    /// heap.
-    fn headers_have_entries(&self) -> bool;
+    /// A value of a header between 1 and this is the object's entry index; any other value says that `Heap::entry`
+    /// must be asked. 0: the value is the VM's. Fixed for the life of the heap.
+    fn entry_max(&self) -> u32;
 
     fn load(&self, m: &Mutator, object: ObjectRef, offset: usize) -> ObjectRef;
     fn store(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);

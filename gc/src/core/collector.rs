@@ -15,6 +15,7 @@ use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::threads::mutator::{Mutator, WorldStopped};
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use swap::{Chase, PAGE_BYTES, Page};
@@ -31,8 +32,9 @@ pub trait CollectorPlan {
         0
     }
 
-    /// Where the heap should end if it can: a collector may encode low addresses more cheaply.
-    fn below(&self) -> Option<usize> {
+    /// Where the heap should lie if it can, or at least before its end: a collector may encode some addresses more
+    /// cheaply.
+    fn within(&self) -> Option<Range<usize>> {
         None
     }
 
@@ -77,7 +79,7 @@ pub trait CollectorPlan {
         SpaceNeeds {
             side_bytes: self.side_bytes(),
             tables_bytes: self.tables_bytes(),
-            below: self.below(),
+            within: self.within(),
             service: self.service(),
             owner: self.owner(geometry, options.stores()),
             run_after: self.run_after(geometry),
@@ -137,9 +139,10 @@ pub trait Collector: Send + Sync {
     /// The plain address that an encoded word means, without barrier effects: for verification, world stopped.
     fn decode(&self, word: u64) -> ObjectRef;
 
-    /// Has the header of an object name its entry, where headers have entries and not all objects do yet. By a running
-    /// mutator; no safepoint.
-    fn ensure_entry(&self, _object: ObjectRef) {}
+    /// The entry of an object whose header has none, where headers have entries. By a running mutator; no safepoint.
+    fn entry(&self, object: ObjectRef) -> u32 {
+        unreachable!("{object:?} has no entry")
+    }
 
     /// Keeps the object in place until `unpin`. By a running mutator.
     fn pin(&self, object: ObjectRef);

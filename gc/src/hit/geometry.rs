@@ -14,8 +14,8 @@
 //! segment only.
 
 use super::{TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
-use crate::object::OBJECT_BYTES_MIN;
 use crate::object::geometry::RegionId;
+use crate::object::{OBJECT_ALIGNMENT, OBJECT_BYTES_MIN};
 use std::ops::Range;
 use swap::{PAGE_BYTES, Page, PageRange};
 
@@ -65,6 +65,8 @@ impl TabletId {
 
 /// The bit of words that name young objects: tables of heaps with young objects have fewer entries.
 pub const YOUNG: u32 = 1 << 31;
+/// The base of a heap in which the word that names a young object is an eighth of its address.
+pub const YOUNG_BASE: usize = YOUNG as usize * OBJECT_ALIGNMENT;
 
 /// The width of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -22,7 +22,9 @@ mod tablet;
 
 pub use crate::object::geometry::RegionId;
 pub use claim::EntryClaim;
-pub use geometry::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId, YOUNG};
+pub use geometry::{
+    ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId, YOUNG, YOUNG_BASE,
+};
 pub use tablet::Tablet;
 
 /// Entries of one tablet: as many as fill four pages, or eight.

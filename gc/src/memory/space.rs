@@ -16,6 +16,7 @@ use crate::object::log::{GcLog, LogLevel};
 use crate::options::HeapOptions;
 use rdma::spawn::Fleet;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +41,8 @@ pub struct SpaceNeeds {
     pub side_bytes: usize,
     /// Bytes at the end of that which are not paged, and of which each memory server has its own.
     pub tables_bytes: usize,
-    /// Where the space should end if it can.
-    pub below: Option<usize>,
+    /// Where the space should lie if it can, or at least before its end.
+    pub within: Option<Range<usize>>,
     /// The handler of the messages of agents on memory servers.
     pub service: Option<Arc<dyn rdma::Service>>,
     /// As [`PagerOptions::owner`].
@@ -74,8 +75,8 @@ impl HeapSpace {
     ) -> Result<HeapSpace, HeapError> {
         let bytes = (geometry.heap_bytes() + needs.side_bytes).next_multiple_of(PAGE_BYTES);
         let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
-        let narrow = options.wants_narrow(geometry).then_some(NARROW_LIMIT);
-        let below = needs.below.or(narrow);
+        let narrow = options.wants_narrow(geometry).then_some(0..NARROW_LIMIT);
+        let within = needs.within.or(narrow);
         let service = needs.service;
         let shared = options.local_memory_pool.as_ref();
         let has_pool = options.memory_pool.is_some() || options.memory_pool_bytes.is_some();
@@ -85,7 +86,7 @@ impl HeapSpace {
                     "-XX:PageTrace requires memory servers (--local-memory)".into(),
                 ));
             }
-            return HeapSpace::local(bytes, below, geometry.region_bytes(), options.huge_pages);
+            return HeapSpace::local(bytes, within, geometry.region_bytes(), options.huge_pages);
         }
         if options.huge_pages {
             base::say(format_args!(
@@ -120,7 +121,7 @@ impl HeapSpace {
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,
             commits: true,
-            below,
+            within,
             page_trace: options.page_trace.as_deref().map(open_trace).transpose()?,
             at: None,
         };
@@ -148,16 +149,16 @@ impl HeapSpace {
 
     fn local(
         bytes: usize,
-        below: Option<usize>,
+        within: Option<Range<usize>>,
         region_bytes: usize,
         huge_pages: bool,
     ) -> Result<HeapSpace, HeapError> {
-        let alignment = match below {
+        let alignment = match within {
             // Few addresses are tried, and none is where null and an offset lead.
             Some(_) => region_bytes.max(LOW_ALIGNMENT),
             None => region_bytes.max(HUGE_PAGE_BYTES),
         };
-        let range = Reservation::uncommitted(below, bytes, alignment);
+        let range = Reservation::uncommitted(within.as_ref(), bytes, alignment);
         let range = range.map_err(|_| HeapError::Reserve { bytes })?;
         if huge_pages && let Err(error) = range.advise(libc::MADV_HUGEPAGE) {
             base::say(format_args!("farheap: UseTransparentHugePages has no effect: {error}"));

@@ -12,9 +12,11 @@
 //! * The lock belongs to the VM: free, locked or inflated. The collectors copy it with the object.
 //! * Tag and age belong to collectors that move objects: a header with a tag has its new place in it, and the copy has
 //!   the header that the object had. Both are 0 in a new object.
-//! * Of the two bits between, the lower one says that a string has been a candidate for deduplication.
-//! * The value is the object's entry index under Mako. Under the other collectors it is the VM's: identity hash, or
-//!   monitor; 0 in a new object.
+//! * Of the two bits between, the lower one says that a string has been a candidate for deduplication, the higher one
+//!   that a young object of Mako has an entry ([`EARLY`]).
+//! * The value is the object's entry index under Mako, or of a young object without an entry the word by which slots
+//!   name it, which has the sign. Under the other collectors it is the VM's: identity hash, or monitor; 0 in a new
+//!   object.
 //! * Arrays keep their length (i32) at offset 8. Where elements begin is the VM's choice; the layouts say it.
 //! * Objects are aligned to 8 bytes; the heap holds no native pointer.
 
@@ -157,6 +159,8 @@ pub const LOCK_SHIFT: u32 = 2;
 pub const LOCK_MASK: u32 = 3 << LOCK_SHIFT;
 /// A string has been a candidate for deduplication.
 pub const SEEN: u32 = 1 << 4;
+/// Mako's: the object is young and has an entry.
+pub const EARLY: u32 = 1 << 5;
 /// The tags of collectors.
 pub const TAG_MASK: u32 = 3;
 pub const HEADER_BYTES: usize = 8;

@@ -26,6 +26,9 @@ options! {
         /// Eden keeps its memory from one minor collection to the next, all of it while local memory has room, and a
         /// small part otherwise, with MakoGenerational. Else the system takes it back and gives out new pages.
         pub recycle_eden: bool as Switch = true, "MakoRecycleEden", Ablation;
+        /// A store finds the word that names a young object in the object's header, and there whether the object that
+        /// it is stored to is young, with MakoGenerational. Else in a table of regions.
+        pub young_words: bool as Switch = true, "MakoYoungWords", Ablation;
         /// Minor collections should take at most this part of the time. Where they take more, eden may grow until they
         /// take up to ten times MakoMinorPauseTarget, if that helps. 100: it does not.
         pub minor_time_percent: usize as Percent = 20, "MakoMinorTimePercent" in 1..=100, Product;

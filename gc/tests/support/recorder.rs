@@ -1,7 +1,7 @@
 //! An emitter that records the emitted operations as a small program, and runs it.
 
 use gc::barrier::BarrierSet;
-use gc::barrier::barrier_asm::{Condition, Instructions, SlowPath, Stub};
+use gc::barrier::barrier_asm::{ARGUMENTS_MAX, Condition, Instructions, SlowPath, Stub};
 use gc::barrier::emitter::{Emitter, Operand};
 use gc::threads::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -34,8 +34,8 @@ enum Instruction {
     CompareExchange(Width, Place, Operand, Operand),
     Swap(Width, Place, Operand),
     Binary(fn(u64, u64) -> u64, Operand, Operand),
-    Call(SlowPath, [Operand; 3]),
-    CallStub(Stub, [Operand; 3]),
+    Call(SlowPath, Vec<Operand>),
+    CallStub(Stub, Vec<Operand>),
 }
 
 #[derive(Clone, Copy)]
@@ -210,13 +210,13 @@ impl Instructions for Program {
         self.binary(|a, b| a >> b, a, bits)
     }
 
-    fn call(&mut self, path: SlowPath, arguments: [Operand; 3]) -> Operand {
-        let arguments = arguments.map(|argument| self.checked(argument));
+    fn call(&mut self, path: SlowPath, arguments: &[Operand]) -> Operand {
+        let arguments = arguments.iter().map(|argument| self.checked(*argument)).collect();
         self.push(Instruction::Call(path, arguments))
     }
 
-    fn call_stub(&mut self, stub: Stub, arguments: [Operand; 3]) -> Operand {
-        let arguments = arguments.map(|argument| self.checked(argument));
+    fn call_stub(&mut self, stub: Stub, arguments: &[Operand]) -> Operand {
+        let arguments = arguments.iter().map(|argument| self.checked(*argument)).collect();
         self.push(Instruction::CallStub(stub, arguments))
     }
 }
@@ -227,9 +227,14 @@ impl Emitter for Program {
     }
 
     fn branch(&mut self, condition: Condition<Operand>, _then_is_cold: bool) {
-        let (Condition::Equal(a, b) | Condition::NotEqual(a, b) | Condition::Below(a, b)) =
-            condition;
-        self.place(a, b);
+        match condition {
+            Condition::Equal(a, b) | Condition::NotEqual(a, b) | Condition::Below(a, b) => {
+                self.place(a, b);
+            }
+            Condition::Sign32(a) => {
+                self.checked(a);
+            }
+        }
         self.open.push(OpenBranch { step: self.steps.len(), before: self.defined.len() });
         self.steps.push(Step::Branch(condition, 0, 0));
     }
@@ -338,20 +343,25 @@ impl<'a> Machine<'a> {
             Instruction::Binary(f, a, b) => f(self.value(*a), self.value(*b)),
             Instruction::Call(path, arguments) => {
                 self.calls.push(*path);
-                let arguments = arguments.map(|argument| self.value(argument));
+                let arguments = self.all(arguments);
                 self.barriers.slow_path(self.m, path.id, arguments)
             }
             Instruction::CallStub(stub, arguments) => {
-                let code = Program::record(arguments.len(), |e, inputs| {
+                let code = Program::record(ARGUMENTS_MAX, |e, inputs| {
                     let [a, b, c] = *inputs else { unreachable!() };
                     Some(self.barriers.emit_stub(e, *stub, [a, b, c]))
                 });
                 let mut callee = Machine::new(self.m, self.barriers);
-                let result = callee.run(&code, &arguments.map(|argument| self.value(argument)));
+                let result = callee.run(&code, &self.all(arguments));
                 self.calls.append(&mut callee.calls);
                 result
             }
         }
+    }
+
+    /// Those that are not given are what no operation would take.
+    fn all(&self, arguments: &[Operand]) -> [u64; ARGUMENTS_MAX] {
+        std::array::from_fn(|i| arguments.get(i).map_or(0xdead << 48, |a| self.value(*a)))
     }
 
     fn store(&self, width: Width, place: Place, value: Operand) {
@@ -384,6 +394,7 @@ impl<'a> Machine<'a> {
             Condition::Equal(a, b) => Condition::Equal(self.value(a), self.value(b)),
             Condition::NotEqual(a, b) => Condition::NotEqual(self.value(a), self.value(b)),
             Condition::Below(a, b) => Condition::Below(self.value(a), self.value(b)),
+            Condition::Sign32(a) => Condition::Sign32(self.value(a)),
         }
     }
 

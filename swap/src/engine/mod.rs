@@ -71,12 +71,12 @@ impl FarSpace {
     ) -> Result<FarSpace, SwapError> {
         options.check(&stores)?;
         let pages = options.far_bytes / PAGE_BYTES;
-        let range = match (options.at, options.below) {
+        let range = match (options.at, &options.within) {
             (Some(base), _) => Reservation::adopt(base, options.far_bytes),
-            (None, limit) if options.commits => {
-                Reservation::uncommitted(limit, options.far_bytes, 1 << 30)?
+            (None, within) if options.commits => {
+                Reservation::uncommitted(within.as_ref(), options.far_bytes, 1 << 30)?
             }
-            (None, Some(limit)) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
+            (None, Some(within)) => Reservation::within(within, options.far_bytes, 1 << 30)?,
             (None, None) => Reservation::new(options.far_bytes, 1 << 30)?,
         };
         let kernel = KernelInterface::new(range, options.kernel_notes_writes, BATCH_PAGES)?;

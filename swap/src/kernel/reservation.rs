@@ -1,5 +1,6 @@
 //! Anonymous memory at addresses that we choose once.
 
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,21 +24,25 @@ impl Reservation {
         Reservation::with(READ_WRITE, bytes, alignment)
     }
 
-    /// The same at the lowest addresses from `alignment` on that are free, if that ends below
-    /// `limit`; else anywhere.
-    pub fn below(limit: usize, bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
-        Reservation::with_below(READ_WRITE, limit, bytes, alignment)
-    }
-
-    /// As [`new`](Self::new), or as [`below`](Self::below) if there is a limit, of addresses that no thread may touch
-    /// before they are [committed](Self::commit).
-    pub fn uncommitted(
-        limit: Option<usize>,
+    /// The same at the lowest addresses of a range that are free; where it has too few, at the lowest ones before its
+    /// end; else anywhere.
+    pub fn within(
+        range: &Range<usize>,
         bytes: usize,
         alignment: usize,
     ) -> Result<Reservation, SwapError> {
-        let mut range = match limit {
-            Some(limit) => Reservation::with_below(libc::PROT_NONE, limit, bytes, alignment)?,
+        Reservation::with_range(READ_WRITE, range, bytes, alignment)
+    }
+
+    /// As [`new`](Self::new), or as [`within`](Self::within) if there is a range, of addresses that no thread may touch
+    /// before they are [committed](Self::commit).
+    pub fn uncommitted(
+        range: Option<&Range<usize>>,
+        bytes: usize,
+        alignment: usize,
+    ) -> Result<Reservation, SwapError> {
+        let mut range = match range {
+            Some(range) => Reservation::with_range(libc::PROT_NONE, range, bytes, alignment)?,
             None => Reservation::with(libc::PROT_NONE, bytes, alignment)?,
         };
         let words = range.bytes.div_ceil(COMMIT_BYTES * 64);
@@ -62,9 +67,9 @@ impl Reservation {
         Ok(Reservation { base, bytes, committed: None })
     }
 
-    fn with_below(
+    fn with_range(
         protection: i32,
-        limit: usize,
+        range: &Range<usize>,
         bytes: usize,
         alignment: usize,
     ) -> Result<Reservation, SwapError> {
@@ -74,7 +79,12 @@ impl Reservation {
             | libc::MAP_ANONYMOUS
             | libc::MAP_NORESERVE
             | libc::MAP_FIXED_NOREPLACE;
-        for base in (alignment..(limit + 1).saturating_sub(bytes)).step_by(alignment) {
+        let start = range.start.next_multiple_of(alignment).max(alignment);
+        let wished = (start..(range.end + 1).saturating_sub(bytes)).step_by(alignment);
+        for base in wished.chain((alignment..start).step_by(alignment)) {
+            if base + bytes > range.end {
+                break;
+            }
             let wish = ptr::without_provenance_mut(base);
             // SAFETY: the kernel refuses addresses that are in use; an old one, which takes the
             // address for a wish, places the mapping where nothing else is.
@@ -225,8 +235,9 @@ mod tests {
     #[test]
     fn parts_are_committed_before_they_are_used() {
         const GIB: usize = 1 << 30;
-        for limit in [None, Some(64 * GIB)] {
-            let range = Reservation::uncommitted(limit, 20 * GIB + PAGE_BYTES, GIB).unwrap();
+        for within in [None, Some(0..64 * GIB)] {
+            let range =
+                Reservation::uncommitted(within.as_ref(), 20 * GIB + PAGE_BYTES, GIB).unwrap();
             let writable = || writable_bytes(range.base(), range.bytes());
             assert_eq!(writable(), 0);
             range.commit(5 * COMMIT_BYTES - 1, 2).unwrap();
@@ -246,13 +257,25 @@ mod tests {
     #[test]
     fn low_addresses_are_taken_while_there_are_some() {
         const GIB: usize = 1 << 30;
-        let made: Vec<_> = (0..4).map(|_| Reservation::below(8 * GIB, GIB, GIB).unwrap()).collect();
+        let low = || Reservation::within(&(0..8 * GIB), GIB, GIB).unwrap();
+        let made: Vec<_> = (0..4).map(|_| low()).collect();
         for (i, one) in made.iter().enumerate() {
             assert!(one.base() % GIB == 0 && one.bytes() == GIB);
             assert!(made[..i].iter().all(|other| other.base() != one.base()));
         }
         assert!(made.iter().any(|one| one.base() + GIB <= 8 * GIB), "none is low");
-        let high = Reservation::below(GIB, GIB, GIB).unwrap();
+        let high = Reservation::within(&(0..GIB), GIB, GIB).unwrap();
         assert!(high.base() >= GIB);
+    }
+
+    #[test]
+    fn addresses_of_a_range_are_taken_before_lower_ones() {
+        const GIB: usize = 1 << 30;
+        let wish = 40 * GIB..42 * GIB;
+        let one = || Reservation::within(&wish, GIB, GIB).unwrap();
+        let made = [one(), one(), one()];
+        let has = |one: &&Reservation| wish.contains(&one.base());
+        assert_eq!(made.iter().filter(has).count(), 2);
+        assert!(made[2].base() < wish.start, "{:#x}", made[2].base());
     }
 }

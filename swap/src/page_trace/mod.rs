@@ -62,8 +62,8 @@ impl TracedSpace {
             let why = "accesses are traced in heaps of at most 8 TiB with a budget of their own (PageTrace)";
             return Err(SwapError::Options(why.into()));
         }
-        let range = match options.below {
-            Some(limit) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
+        let range = match &options.within {
+            Some(within) => Reservation::within(within, options.far_bytes, 1 << 30)?,
             None => Reservation::new(options.far_bytes, 1 << 30)?,
         };
         for (owner, part) in parts(&options.owner, PageRange::new(Page(0), pages)) {

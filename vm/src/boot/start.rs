@@ -74,7 +74,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         started,
     }));
     crash::set_vm(vm);
-    if vm.heap.barriers().headers_have_entries() {
+    if vm.heap.barriers().entry_max() != 0 {
         vm.threads.monitors.find_by_entry();
     }
     vm.heap.bind(Arc::new(Binding(vm)));

@@ -7,14 +7,14 @@
 
 use super::executable::Executable;
 use super::helpers;
-use super::translate::emitter::{ClifEmitter, Known, slow_path_signature};
+use super::translate::emitter::{ClifEmitter, Known, SlowPathSignatures, slow_path_signature};
 use super::translate::facts::Facts;
 use super::translate::isa;
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
+use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::barrier::BarrierSet;
-use gc::barrier::barrier_asm::Stub;
+use gc::barrier::barrier_asm::{ARGUMENTS_MAX, Stub};
 use rustc_hash::FxHashMap;
 
 /// All stubs of one heap's barriers, by their ids.
@@ -22,7 +22,7 @@ pub struct BarrierStubs(Vec<Executable>);
 
 impl BarrierStubs {
     /// Compiles them. Their slow paths call `slow_path_address`.
-    pub fn compile(barriers: &dyn BarrierSet, slow_path_address: usize) -> BarrierStubs {
+    pub fn compile(barriers: &dyn BarrierSet, slow_path_address: fn(u8) -> usize) -> BarrierStubs {
         let stubs = (0..barriers.stubs()).map(|id| Stub { id });
         BarrierStubs(stubs.map(|stub| compile(barriers, stub, slow_path_address)).collect())
     }
@@ -33,18 +33,23 @@ impl BarrierStubs {
     }
 }
 
-fn compile(barriers: &dyn BarrierSet, stub: Stub, slow_path_address: usize) -> Executable {
+fn compile(
+    barriers: &dyn BarrierSet,
+    stub: Stub,
+    slow_path_address: fn(u8) -> usize,
+) -> Executable {
     let mut context = Context::new();
-    context.func = Function::with_name_signature(UserFuncName::default(), slow_path_signature());
+    let signature = slow_path_signature(ARGUMENTS_MAX);
+    context.func = Function::with_name_signature(UserFuncName::default(), signature);
     let mut frontend = FunctionBuilderContext::new();
     let mut b = FunctionBuilder::new(&mut context.func, &mut frontend);
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     b.seal_block(entry);
-    let &[thread, _, x, y, z] = b.block_params(entry) else { unreachable!("five words") };
+    let arguments = b.block_params(entry).to_vec();
     let known = Known {
-        slow_path_signature: &mut None,
+        slow_path_signatures: &mut SlowPathSignatures::default(),
         slow_path_address,
         stubs: &BarrierStubs(Vec::new()),
         facts: &mut Facts::default(),
@@ -52,9 +57,11 @@ fn compile(barriers: &dyn BarrierSet, stub: Stub, slow_path_address: usize) -> E
         findings: &mut Vec::new(),
     };
     let mut emitter = ClifEmitter::new(&mut b, known, false);
-    let arguments = [x, y, z].map(|argument| emitter.operand(argument));
+    let arguments: Vec<_> = arguments.into_iter().map(|a| emitter.operand(a)).collect();
+    let arguments = arguments.try_into().expect("as many as the signature has");
     let result = barriers.emit_stub(&mut emitter, stub, arguments);
     let result = emitter.value(result);
+    let thread = b.ins().get_pinned_reg(types::I64);
     b.ins().store(MemFlagsData::trusted(), result, thread, helpers::SCRATCH_OFFSET as i32);
     b.ins().return_(&[]);
     b.finalize(isa::host().frontend_config());

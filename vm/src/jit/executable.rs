@@ -1,7 +1,7 @@
 //! Machine code in memory of its own, apart from the code cache: for code that is made once and never freed by the
 //! sweeper.
 
-use super::translate::isa;
+use super::translate::{isa, links};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 
@@ -17,13 +17,18 @@ unsafe impl Send for Executable {}
 unsafe impl Sync for Executable {}
 
 impl Executable {
-    /// Compiles the function of a context, which names nothing that a linker would have to find. Panics if it is not
-    /// valid, or there is no memory for it.
+    /// Compiles the function of a context, which names functions by [`links`] only. Panics if it is not valid, or there
+    /// is no memory for it.
     pub fn compile(context: &mut Context) -> Executable {
+        let names = context.func.params.user_named_funcs().clone();
         let compiled = context.compile(&*isa::host(), &mut ControlPlane::default());
         let compiled = compiled.expect("barriers are valid code");
-        assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
-        Executable::new(compiled.buffer.data())
+        let mut code = compiled.buffer.data().to_vec();
+        for relocation in compiled.buffer.relocs() {
+            let linked = links::link(&names, &mut code, relocation);
+            linked.expect("barriers name functions by their addresses");
+        }
+        Executable::new(&code)
     }
 
     /// A copy of code that can lie anywhere.

@@ -11,7 +11,7 @@ use crate::monitors::monitor;
 use crate::runtime::code::body::InlineCache;
 use crate::runtime::{KlassRef, MethodRef};
 use crate::threads::requests;
-use crate::{helper, invoke, preserving_helper};
+use crate::{helper, invoke, preserving_helper, slow_path_helpers};
 use classfile::BasicType;
 use gc::object::{KlassId, ObjectRef};
 use std::mem::offset_of;
@@ -47,8 +47,6 @@ helper! {
 preserving_helper! {
     /// The slow path of a safepoint poll.
     call_poll => poll;
-    /// The slow path of a barrier.
-    call_barrier => barrier;
     /// Calls or rounds of quick code are up. Reaches no safepoint; with `-Xbatch` it waits for a compilation.
     call_count => count;
 }
@@ -131,6 +129,11 @@ extern "C" fn poll(t: &JavaThread) -> u64 {
     // Compiled code checks for a pending exception.
     let _pending = requests::poll(t);
     0
+}
+
+slow_path_helpers! {
+    /// The address that compiled code calls for a slow path of a barrier.
+    pub fn barrier_address => barrier;
 }
 
 extern "C" fn barrier(t: &JavaThread, id: u64, a: u64, b: u64, c: u64) -> u64 {
@@ -301,7 +304,6 @@ addresses! {
     stack_overflow_address => call_stack_overflow;
     poll_address => call_poll;
     count_address => call_count;
-    barrier_address => call_barrier;
     unlock_address => unlock;
     is_subtype_address => is_subtype;
     fits_array_address => fits_array;

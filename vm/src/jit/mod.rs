@@ -125,7 +125,7 @@ impl Jit {
     /// Those of the VM's heap, made when they are first asked for.
     pub fn barrier_stubs(&self, vm: &Vm) -> &barrier_stubs::BarrierStubs {
         self.barrier_stubs.get_or_init(|| {
-            barrier_stubs::BarrierStubs::compile(vm.heap.barriers(), helpers::barrier_address())
+            barrier_stubs::BarrierStubs::compile(vm.heap.barriers(), helpers::barrier_address)
         })
     }
 

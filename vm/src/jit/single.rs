@@ -14,11 +14,11 @@
 
 use super::barrier_stubs::BarrierStubs;
 use super::executable::Executable;
-use super::translate::emitter::{ClifEmitter, Known};
+use super::translate::emitter::{ClifEmitter, Known, SlowPathSignatures};
 use super::translate::facts::Facts;
 use super::translate::isa;
 use crate::machine::JavaThread;
-use crate::preserving_helper;
+use crate::slow_path_helpers;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -108,7 +108,7 @@ impl SingleOperation {
         context.func = Function::with_name_signature(UserFuncName::default(), signature);
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
-        let stubs = BarrierStubs::compile(barriers, slow_path_address());
+        let stubs = BarrierStubs::compile(barriers, slow_path_address);
         build(b, inputs, is_volatile, &stubs, emit);
         SingleOperation { code: Executable::compile(&mut context), inputs, _stubs: stubs }
     }
@@ -159,8 +159,8 @@ fn build(
     b.ins().jump(repeat, &[loaded[0].into(), loaded[1].into()]);
     b.switch_to_block(repeat);
     let known = Known {
-        slow_path_signature: &mut None,
-        slow_path_address: slow_path_address(),
+        slow_path_signatures: &mut SlowPathSignatures::default(),
+        slow_path_address,
         stubs,
         facts: &mut Facts::default(),
         branches: &mut FxHashMap::default(),
@@ -216,13 +216,9 @@ unsafe extern "C" fn enter(thread: &BareThread, code: usize, words: *mut Words) 
     )
 }
 
-fn slow_path_address() -> usize {
-    call_bare_barrier as *const () as usize
-}
-
-preserving_helper! {
-    /// The slow path of a barrier on a thread without a VM.
-    call_bare_barrier => bare_barrier;
+slow_path_helpers! {
+    /// The address that compiled code calls for a slow path of a barrier, on a thread without a VM.
+    fn slow_path_address => bare_barrier;
 }
 
 extern "C" fn bare_barrier(t: &BareThread, id: u64, a: u64, b: u64, c: u64) -> u64 {

@@ -94,6 +94,10 @@ macro_rules! helper {
 #[macro_export]
 macro_rules! preserving_helper {
     ($($(#[$meta:meta])* $name:ident => $target:path;)*) => {$(
+        $crate::preserving_helper! { $(#[$meta])* $name, $target, }
+    )*};
+    // As many instructions as there are, before the call.
+    ($(#[$meta:meta])* $name:ident, $target:path, $($instruction:literal)* $(, $id:literal)?) => {
         $(#[$meta])*
         ///
         /// # Safety
@@ -133,6 +137,8 @@ macro_rules! preserving_helper {
                 "movaps [rsp + 208], xmm13",
                 "movaps [rsp + 224], xmm14",
                 "movaps [rsp + 240], xmm15",
+                $($instruction,)*
+                $(concat!("mov esi, ", $id),)?
                 "call {target}",
                 "mov [r15 + {scratch}], rax",
                 "movaps xmm0, [rsp]",
@@ -168,7 +174,31 @@ macro_rules! preserving_helper {
                 target = sym $target,
             )
         }
-    )*};
+    };
+}
+
+/// Defines `$name`, which returns the address that compiled code calls for the slow path with an id. The function there
+/// preserves all registers, as those of [`preserving_helper!`] do, and takes the path's arguments. It calls `$target`
+/// with the thread, the id, and them.
+#[macro_export]
+macro_rules! slow_path_helpers {
+    ($(#[$meta:meta])* $visibility:vis fn $name:ident => $target:path;) => {
+        $(#[$meta])*
+        $visibility fn $name(id: u8) -> usize {
+            $crate::slow_path_helpers! { @of $target, id, zero 0, one 1, two 2, a0 0xa0, a1 0xa1, a2 0xa2 }
+        }
+    };
+    (@of $target:path, $id:ident, $($function:ident $number:literal),*) => {{
+        $($crate::preserving_helper! {
+            /// The slow path with this id.
+            $function, $target,
+            "mov r8, rdx" "mov rcx, rsi" "mov rdx, rdi" "mov rdi, r15", $number
+        })*
+        match $id {
+            $($number => $function as *const () as usize,)*
+            id => panic!("slow path {id:#x} has no function"),
+        }
+    }};
 }
 
 helper! {

@@ -78,14 +78,14 @@ impl Monitors for Table<'_> {
     }
 
     fn index(&self, header: u64) -> u32 {
-        self.t.vm.threads.monitors.index(value(header))
+        self.t.vm.threads.monitors.index(key(self.t, self.object, header))
     }
 
     fn make(&self, header: u64) -> u32 {
         let table = &self.t.vm.threads.monitors;
         let index = table.take();
         let monitor = table.get(index);
-        monitor.value.store(value(header), Ordering::Relaxed);
+        monitor.value.store(key(self.t, self.object, header), Ordering::Relaxed);
         self.t.store_root(&monitor.object, self.object);
         index
     }
@@ -139,17 +139,25 @@ pub fn owner(t: &JavaThread, object: ObjectRef) -> u32 {
     match LockState::of(header) {
         LockState::Free => 0,
         LockState::Locked => find_owner(t, object),
-        LockState::Inflated => match monitor_of(t, header).lock.owner() {
+        LockState::Inflated => match monitor_of(t, object, header).lock.owner() {
             UNKNOWN => find_owner(t, object),
             owner => owner,
         },
     }
 }
 
-/// The monitor of an inflated header.
-fn monitor_of(t: &JavaThread, header: u64) -> &'static Monitor {
+/// The monitor of an object with this inflated header.
+fn monitor_of(t: &JavaThread, object: ObjectRef, header: u64) -> &'static Monitor {
     let table = &t.vm.threads.monitors;
-    table.get(table.index(value(header)))
+    table.get(table.index(key(t, object, header)))
+}
+
+/// What leads to the monitor of an object with this header: its entry, or the header's value.
+fn key(t: &JavaThread, object: ObjectRef, header: u64) -> u32 {
+    match t.vm.threads.monitors.are_by_entry() {
+        true => t.vm.heap.entry(object),
+        false => value(header),
+    }
 }
 
 /// The number of the thread whose lock stack has the object, or 0.
@@ -184,7 +192,7 @@ pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
     loop {
         let header = word.load(Ordering::Acquire);
         if LockState::of(header) == LockState::Inflated {
-            return hash_of(t, monitor_of(t, header)) as i32;
+            return hash_of(t, monitor_of(t, object, header)) as i32;
         }
         if value(header) != 0 {
             return value(header) as i32;

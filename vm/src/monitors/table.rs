@@ -29,7 +29,7 @@ pub struct MonitorTable {
     free: Mutex<Free>,
     /// There are many monitors: idle ones should be retired.
     is_crowded: AtomicBool,
-    /// From entries to indices, if headers have entries; sharded by entry.
+    /// From entries to indices, if objects have entries; sharded by entry.
     by_entry: OnceLock<Box<[Shard; SHARDS]>>,
 }
 
@@ -46,13 +46,13 @@ struct Free {
 }
 
 impl MonitorTable {
-    /// Headers have entries for values; before the first monitor is made.
+    /// Monitors are found by the entries of their objects; before the first one is made.
     pub fn find_by_entry(&self) {
         let shards = || Box::new(std::array::from_fn(|_| Shard::default()));
         assert!(self.by_entry.set(shards()).is_ok(), "monitors are found by entry already");
     }
 
-    /// Whether headers have entries for values.
+    /// Whether monitors are found by the entries of their objects.
     #[inline]
     pub fn are_by_entry(&self) -> bool {
         self.by_entry.get().is_some()
@@ -62,13 +62,13 @@ impl MonitorTable {
         Some(&self.by_entry.get()?[entry as usize % SHARDS])
     }
 
-    /// The index of the monitor of an inflated header with this value.
+    /// The index of the monitor of an inflated object, which has this entry, or whose header has this value.
     #[inline]
-    pub fn index(&self, value: u32) -> u32 {
-        match self.shard(value) {
+    pub fn index(&self, key: u32) -> u32 {
+        match self.shard(key) {
             // It is there: inflation adds it with the header, and it stays until no thread has read that header.
-            Some(shard) => *shard.lock().get(&value).expect("an inflated object has a monitor"),
-            None => value,
+            Some(shard) => *shard.lock().get(&key).expect("an inflated object has a monitor"),
+            None => key,
         }
     }
 
@@ -78,13 +78,14 @@ impl MonitorTable {
         let to = LockState::Inflated.set(from);
         let replace =
             |to| header.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        let is_done = match self.shard(value(from)) {
+        let own = self.get(index).value.load(Ordering::Relaxed);
+        let is_done = match self.shard(own) {
             Some(shard) => {
                 let mut shard = shard.lock();
                 let is_done = replace(to);
                 if is_done {
                     // An entry whose object has died may still have its monitor here.
-                    shard.insert(value(from), index);
+                    shard.insert(own, index);
                 }
                 is_done
             }
@@ -101,9 +102,12 @@ impl MonitorTable {
     pub fn deflate(&self, header: &AtomicU64, index: u32) {
         let own = self.get(index).value.load(Ordering::Acquire);
         let change = |old| {
-            let is_its_own = LockState::of(old) == LockState::Inflated
-                && (self.are_by_entry() || value(old) == index);
-            is_its_own.then(|| with_value(LockState::Free.set(old), own))
+            let free = LockState::Free.set(old);
+            match LockState::of(old) {
+                LockState::Inflated if self.are_by_entry() => Some(free),
+                LockState::Inflated if value(old) == index => Some(with_value(free, own)),
+                _ => None,
+            }
         };
         let old = header.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
         assert!(old.is_ok(), "header {old:x?} of retired monitor {index}");

@@ -33,6 +33,7 @@ const PRESETS: [Preset; 3] = [
             ("+MakoEntryPreload", "3.3"),
             ("-MakoGenerational", ""),
             ("-MakoRecycleEden", ""),
+            ("-MakoYoungWords", ""),
             ("-MakoTraceOrder", ""),
             ("-MakoCopyAhead", ""),
             ("-MakoBringBack", ""),

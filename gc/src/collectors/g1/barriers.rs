@@ -99,7 +99,7 @@ impl<const TELLS: bool, F: SlotForm> G1Barriers<TELLS, F> {
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
         let zero = a.constant(0);
         let is_old = self.is_old(a, object);
-        a.when(is_old, zero, |a| a.call(memliner::barrier::TOUCHED, [object, zero, zero]))
+        a.when(is_old, zero, |a| a.call(memliner::barrier::TOUCHED, &[object]))
     }
 }
 

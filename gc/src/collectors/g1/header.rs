@@ -13,7 +13,7 @@
 //! be as large as addresses allow. The copy has the header that was overwritten. The worker that exchanges first has
 //! copied the object; the others take their copies back.
 
-use crate::object::{AGE_MAX, AGE_SHIFT, KLASS_SHIFT, KlassId, ObjectRef, TAG_MASK};
+use crate::object::{AGE_MAX, AGE_SHIFT, EARLY, KLASS_SHIFT, KlassId, ObjectRef, TAG_MASK};
 use std::sync::atomic::Ordering;
 
 /// The word at one moment.
@@ -68,11 +68,23 @@ impl Header {
         Header(self.0 & !u64::from(AGE_MAX << AGE_SHIFT) | u64::from(age << AGE_SHIFT))
     }
 
-    /// The half that belongs to the VM, or is Mako's entry, of an object that is not copied yet.
+    /// The entry of Mako's young object, if it has one. It is not copied yet.
     #[inline]
-    pub fn value(self) -> u32 {
+    pub fn early(self) -> Option<u32> {
         debug_assert!(self.0 & TAGS != COPIED);
-        (self.0 >> 32) as u32
+        (self.0 as u32 & EARLY != 0).then_some((self.0 >> 32) as u32)
+    }
+
+    /// With an entry, of Mako's young object.
+    #[inline]
+    pub fn with_early(self, entry: u32) -> Header {
+        Header(self.with_value(entry).0 | u64::from(EARLY))
+    }
+
+    /// Of Mako's object when it is promoted.
+    #[inline]
+    pub fn promoted(self, entry: u32) -> Header {
+        Header(self.with_age(0).with_value(entry).0 & !u64::from(EARLY))
     }
 
     #[inline]

@@ -103,17 +103,14 @@ impl MakoBarriers {
             |_| zero,
         );
         let is_settled = Condition::NotEqual(settled, zero);
-        a.select(is_settled, |_| settled, |a| a.call(MOVE, [index, zero, zero]))
+        a.select(is_settled, |_| settled, |a| a.call(MOVE, &[index]))
     }
 
     /// The plain address of an entry index, made fit for use.
     #[inline(always)]
     pub fn decode_entry<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let place = |a: &mut A, entries| self.places.entry(a, entries, index);
-        self.places.decode(a, index, place, |a| {
-            let zero = a.constant(0);
-            a.call_stub(RESOLVE, [index, zero, zero])
-        })
+        self.places.decode(a, index, place, |a| a.call_stub(RESOLVE, &[index]))
     }
 
     /// The address of the object that an entry names.
@@ -170,8 +167,8 @@ impl MakoBarriers {
 impl Barriers for MakoBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
 
-    fn headers_have_entries(&self) -> bool {
-        true
+    fn entry_max(&self) -> u32 {
+        u32::MAX
     }
 
     /// The plain address of an entry index.

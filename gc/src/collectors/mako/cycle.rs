@@ -25,7 +25,6 @@ use crate::agent::LARGE_BYTES;
 use crate::core::{inspection, verify};
 use crate::hit::{EntryIndex, TABLET_ENTRIES};
 use crate::memory::region::RegionUse;
-use crate::object::ObjectRef;
 use crate::object::codec::read_word;
 use crate::object::geometry::RegionId;
 use crate::object::log::LogLevel;
@@ -285,12 +284,8 @@ impl Mako {
         let mut held = Held::default();
         let holders = self.begin_holders(is_full, &young);
         let binding = self.core.binding();
-        let is_young = |object: ObjectRef| {
-            let table = self.shared.young.as_ref().filter(|_| !object.is_null());
-            table.is_some_and(|table| table.has(object.address()))
-        };
         binding.visit_thread_roots(world, &mut |root| {
-            if !is_young(*root) {
+            if !self.shared.is_young(*root) {
                 held.by_threads.push(*root);
             }
         });
@@ -560,7 +555,10 @@ impl Mako {
         let _moving = during(Activity::Evacuation);
         let mut held = Vec::new();
         let binding = self.core.binding();
-        binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));
+        binding.visit_thread_roots(world, &mut |root| {
+            let is_young = self.shared.is_young(*root);
+            held.push(if is_young { EntryIndex::NULL } else { entry_of(*root) });
+        });
         self.shared.evacuations.reset();
         let mut moved = 0;
         let mut begun = 0;

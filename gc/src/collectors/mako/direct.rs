@@ -74,16 +74,13 @@ pub enum Making {
 impl Barriers for DirectBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
 
-    fn headers_have_entries(&self) -> bool {
-        matches!(self.making, Making::WithEntry(_))
+    fn entry_max(&self) -> u32 {
+        if matches!(self.making, Making::WithEntry(_)) { u32::MAX } else { 0 }
     }
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        let resolve = |a: &mut A| {
-            let zero = a.constant(0);
-            a.call(MOVE, [word, zero, zero])
-        };
+        let resolve = |a: &mut A| a.call(MOVE, &[word]);
         let object = self.places.decode(a, word, |_, _| word, resolve);
         a.note_word(object, word);
         object

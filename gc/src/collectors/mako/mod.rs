@@ -183,7 +183,7 @@ use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorP
 use crate::core::heap_core::HeapCore;
 use crate::core::inspection::HeapSnapshot;
 use crate::core::outcome::{AllocFailure, CollectCause};
-use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId};
+use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId, YOUNG_BASE};
 use crate::memory::error::HeapError;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -206,6 +206,7 @@ use preload::Preloader;
 use remote::{Agents, Inbox};
 use snapshot::Snapshot;
 use std::fs::File;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -262,9 +263,9 @@ impl CollectorPlan for Plan {
         self.geometry.as_ref().map_or(0, |g| g.far_bytes() - g.paged_bytes())
     }
 
-    fn below(&self) -> Option<usize> {
+    fn within(&self) -> Option<Range<usize>> {
         let geometry = self.geometry.as_ref().ok()?;
-        (geometry.width() == EntryWidth::Narrow).then_some(ADDRESS_LIMIT)
+        (geometry.width() == EntryWidth::Narrow).then_some(YOUNG_BASE..ADDRESS_LIMIT)
     }
 
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {
@@ -365,6 +366,12 @@ struct Shared {
 }
 
 impl Shared {
+    /// Whether an object is young. False for null.
+    fn is_young(&self, object: ObjectRef) -> bool {
+        let table = self.young.as_ref().filter(|_| !object.is_null());
+        table.is_some_and(|table| table.has(object.address()))
+    }
+
     /// Whether a word that was read from a slot names a young object.
     fn names_young(&self, word: EntryIndex) -> bool {
         self.young.is_some() && word.is_young()
@@ -450,7 +457,7 @@ impl Mako {
         }
         loop {
             let seen = nursery.collections.load(Ordering::Relaxed);
-            if let Some(object) = nursery.allocator.allocate(m, request) {
+            if let Some(object) = nursery.allocate(m, request) {
                 return Some(object);
             }
             if nursery.has_no_eden()
@@ -461,7 +468,7 @@ impl Mako {
             // Another thread's collection may have made room; only one of ours says that there is none.
             let is_needed = || nursery.collections.load(Ordering::Relaxed) == seen;
             if self.collect_minor(Some(m), CollectCause::AllocationFailure, &is_needed) {
-                let young = nursery.allocator.allocate(m, request);
+                let young = nursery.allocate(m, request);
                 return young.or_else(|| self.allocator.allocate_old(m, request));
             }
         }
@@ -651,8 +658,8 @@ impl Collector for Mako {
         self.core.region_of(object).usage() != RegionUse::Young
     }
 
-    fn ensure_entry(&self, object: ObjectRef) {
-        early::entry(&self.shared, &self.allocator, object);
+    fn entry(&self, object: ObjectRef) -> u32 {
+        early::entry(&self.shared, &self.allocator, object).0
     }
 
     fn snapshot(&self, world: &WorldStopped, file: File) -> Option<Box<dyn HeapSnapshot>> {

@@ -51,7 +51,7 @@ pub fn touch<A: BarrierAsm + ?Sized>(a: &mut A, slot: Slot<A::Value>, stub: Stub
     let Some(object) = slot.object() else { return };
     let zero = a.constant(0);
     while_telling(a, |a| {
-        a.call_stub(stub, [object, zero, zero]);
+        a.call_stub(stub, &[object]);
         zero
     });
 }
@@ -142,7 +142,7 @@ pub fn restamp<A: BarrierAsm + ?Sized>(
                 let condition = is_traced(a, holder);
                 guarded(a, condition, zero, |a| {
                     let address = slot.address(a);
-                    a.call(RESTAMP, [address, word, zero])
+                    a.call(RESTAMP, &[address, word])
                 })
             },
             |_| zero,
@@ -159,7 +159,7 @@ pub fn compare_exchange<A: BarrierAsm + ?Sized>(
     new: A::Value,
 ) -> A::Value {
     let address = slot.address(a);
-    a.call(EXCHANGE, [address, expected, new])
+    a.call(EXCHANGE, &[address, expected, new])
 }
 
 /// Carries out [`RESTAMP`] and [`EXCHANGE`].

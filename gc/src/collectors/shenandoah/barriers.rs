@@ -86,8 +86,7 @@ impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
     /// The action if the thread is telling.
     #[inline(always)]
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
-        let zero = a.constant(0);
-        a.call(memliner::barrier::TOUCHED, [object, zero, zero])
+        a.call(memliner::barrier::TOUCHED, &[object])
     }
 
     /// Under MemLiner's epochs, after `word` was read: the slot gets the stamp of now, if it still has that word.
@@ -111,8 +110,8 @@ impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
         let old = F::decode(a, word);
         let condition = self.is_forwarding(a);
         a.when(condition, old, |a| {
-            let (slot, zero) = (slot(a), a.constant(0));
-            a.call_stub(RESOLVE, [word, slot, zero])
+            let slot = slot(a);
+            a.call_stub(RESOLVE, &[word, slot])
         })
     }
 
@@ -136,7 +135,7 @@ impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
                 let flag = a.table_word(table, region);
                 let zero = a.constant(0);
                 let is_moving = Condition::NotEqual(flag, zero);
-                a.when(is_moving, old, |a| a.call(MOVE, [word, slot, zero]))
+                a.when(is_moving, old, |a| a.call(MOVE, &[word, slot]))
             },
             |_| old,
         )
@@ -258,7 +257,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
         let old = F::decode(a, word);
         let object = a.when(is_special, old, |a| {
             let address = slot.address(a);
-            a.call_stub(LOADED, [word, address, holder])
+            a.call_stub(LOADED, &[word, address, holder])
         });
         self.restamp(a, slot, word);
         object
@@ -321,7 +320,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
         let zero = a.constant(0);
         a.when(condition, zero, |a| {
             let address = slot.address(a);
-            a.call(HEAL, [address, zero, zero]);
+            a.call(HEAL, &[address]);
             zero
         });
         match F::HAS_STAMPS {

@@ -143,8 +143,8 @@ impl<'f> Translator<'f> {
 
     fn emitter(&mut self, is_volatile: bool) -> ClifEmitter<'_, 'f> {
         let known = Known {
-            slow_path_signature: &mut self.slow_path_signature,
-            slow_path_address: helpers::barrier_address(),
+            slow_path_signatures: &mut self.slow_path_signatures,
+            slow_path_address: helpers::barrier_address,
             stubs: self.vm.jit.barrier_stubs(self.vm),
             facts: &mut self.facts,
             branches: &mut self.branches,

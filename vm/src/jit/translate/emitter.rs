@@ -2,6 +2,7 @@
 
 use super::constant;
 use super::facts::Facts;
+use super::links;
 use super::unused::Finding;
 use crate::jit::barrier_stubs::BarrierStubs;
 use crate::jit::helpers;
@@ -12,7 +13,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
-use gc::barrier::barrier_asm::{Condition, Instructions, SlowPath, Stub};
+use gc::barrier::barrier_asm::{ARGUMENTS_MAX, Condition, Instructions, SlowPath, Stub};
 use gc::barrier::emitter::{Emitter, Operand};
 use gc::threads::mutator::ThreadField;
 use rustc_hash::FxHashMap;
@@ -40,10 +41,10 @@ struct OpenBranch {
 
 /// The context of an operation in its function.
 pub struct Known<'a> {
-    /// Signature of calls of slow paths, once there was one.
-    pub slow_path_signature: &'a mut Option<SigRef>,
-    /// The address that slow paths call, with all registers preserved.
-    pub slow_path_address: usize,
+    /// Signatures of calls of slow paths and stubs by the number of their arguments, once there was such a call.
+    pub slow_path_signatures: &'a mut SlowPathSignatures,
+    /// The address that is called for a slow path, with all registers preserved, by its id.
+    pub slow_path_address: fn(u8) -> usize,
     pub stubs: &'a BarrierStubs,
     /// Of values.
     pub facts: &'a mut Facts,
@@ -146,10 +147,13 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
     }
 }
 
-/// Of slow paths and stubs: thread, which one, three arguments. The result is in the thread's scratch word.
-pub fn slow_path_signature() -> Signature {
+/// See [`Known`].
+pub type SlowPathSignatures = [Option<SigRef>; 1 + ARGUMENTS_MAX];
+
+/// Of slow paths and stubs with this many arguments. The result is in the thread's scratch word.
+pub fn slow_path_signature(arguments: usize) -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
-    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature.params.resize(arguments, AbiParam::new(types::I64));
     signature
 }
 
@@ -267,27 +271,25 @@ impl Instructions for ClifEmitter<'_, '_> {
         Some(self.operand(word))
     }
 
-    fn call(&mut self, path: SlowPath, arguments: [Operand; 3]) -> Operand {
-        self.call_preserving(self.known.slow_path_address, path.id, arguments)
+    fn call(&mut self, path: SlowPath, arguments: &[Operand]) -> Operand {
+        self.call_preserving((self.known.slow_path_address)(path.id), arguments)
     }
 
-    fn call_stub(&mut self, stub: Stub, arguments: [Operand; 3]) -> Operand {
-        self.call_preserving(self.known.stubs.address(stub), stub.id, arguments)
+    fn call_stub(&mut self, stub: Stub, arguments: &[Operand]) -> Operand {
+        self.call_preserving(self.known.stubs.address(stub), arguments)
     }
 }
 
 impl ClifEmitter<'_, '_> {
     /// Calls a slow path or a stub. Reaches no safepoint, so that nothing has to be saved for it.
-    fn call_preserving(&mut self, address: usize, id: u8, arguments: [Operand; 3]) -> Operand {
-        let thread = self.thread();
-        let id = self.b.ins().iconst(types::I64, id as i64);
-        let [a, b, c] = arguments.map(|argument| self.value(argument));
-        let signature = *self
-            .known
-            .slow_path_signature
-            .get_or_insert_with(|| self.b.import_signature(slow_path_signature()));
-        let address = self.b.ins().iconst(types::I64, address as i64);
-        self.b.ins().call_indirect(signature, address, &[thread, id, a, b, c]);
+    fn call_preserving(&mut self, address: usize, arguments: &[Operand]) -> Operand {
+        let count = arguments.len();
+        let arguments: Vec<Value> =
+            arguments.iter().map(|argument| self.value(*argument)).collect();
+        let signature = *self.known.slow_path_signatures[count]
+            .get_or_insert_with(|| self.b.import_signature(slow_path_signature(count)));
+        let function = links::declare(self.b.func, address, signature);
+        self.b.ins().call(function, &arguments);
         let thread = self.thread();
         let (flags, at) = (MemFlagsData::trusted(), helpers::SCRATCH_OFFSET as i32);
         let value = self.b.ins().load(types::I64, flags, thread, at);
@@ -305,16 +307,25 @@ impl Emitter for ClifEmitter<'_, '_> {
             Condition::Equal(a, b) => Some(known(a)? == known(b)?),
             Condition::NotEqual(a, b) => Some(known(a)? != known(b)?),
             Condition::Below(a, b) => Some(known(a)? < known(b)?),
+            Condition::Sign32(a) => Some((known(a)? as i32) < 0),
         }
     }
 
     fn branch(&mut self, condition: Condition<Operand>, then_is_cold: bool) {
         let (code, a, b) = match condition {
-            Condition::Equal(a, b) => (IntCC::Equal, a, b),
-            Condition::NotEqual(a, b) => (IntCC::NotEqual, a, b),
-            Condition::Below(a, b) => (IntCC::UnsignedLessThan, a, b),
+            Condition::Equal(a, b) => (IntCC::Equal, a, Some(b)),
+            Condition::NotEqual(a, b) => (IntCC::NotEqual, a, Some(b)),
+            Condition::Below(a, b) => (IntCC::UnsignedLessThan, a, Some(b)),
+            Condition::Sign32(a) => (IntCC::SignedLessThan, a, None),
         };
-        let test = self.b.ins().icmp(code, self.values[a.0 as usize], self.values[b.0 as usize]);
+        let a = self.values[a.0 as usize];
+        let test = match b {
+            Some(b) => self.b.ins().icmp(code, a, self.values[b.0 as usize]),
+            None => {
+                let half = self.b.ins().ireduce(types::I32, a);
+                self.b.ins().icmp_imm_s(code, half, 0)
+            }
+        };
         let [then, otherwise, join] = [(); 3].map(|()| self.b.create_block());
         let is_cold_around = self.branches.last().is_some_and(|branch| branch.is_cold);
         if then_is_cold || is_cold_around {

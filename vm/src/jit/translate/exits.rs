@@ -5,6 +5,7 @@
 //! share one exit. The translation of an operation that cannot be repeated calls [`Translator::side_effect`]; so does
 //! that of one that may have moved objects, for the state's references are then out of date.
 
+use super::links;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Operand, Translator};
 use crate::jit::helpers;
@@ -311,11 +312,11 @@ impl Translator<'_> {
         signature.params.extend([AbiParam::new(types::I64); 3]);
         signature.returns.push(AbiParam::new(types::I64));
         let signature = self.signature(signature);
-        let helper = self.b.ins().iconst(types::I64, helpers::exit_address() as i64);
+        let helper = links::declare(self.b.func, helpers::exit_address(), signature);
         // The interpreter's frames stand for this one.
         let location = self.new_safepoint(Vec::new(), Vec::new(), Vec::new());
         self.b.set_srcloc(location);
-        let call = self.b.ins().call_indirect(signature, helper, &[thread, exit, area]);
+        let call = self.b.ins().call(helper, &[thread, exit, area]);
         self.leave_safepoint();
         let word = self.b.inst_results(call)[0];
         let value = Kind::of(self.method.return_type).map(|kind| self.value_of_word(kind, word));

@@ -230,10 +230,13 @@ impl Translator<'_> {
     pub(super) fn identity_hash_of(&mut self, object: Value) -> Value {
         let flags = MemFlagsData::trusted();
         let hash = self.b.ins().load(types::I32, flags, object, gc::object::VALUE_OFFSET as i32);
-        let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, hash, 0);
         let (hash, has_hash) = if self.vm.threads.monitors.are_by_entry() {
-            (self.hash_of_entry(hash), is_set)
+            let max = i64::from(self.vm.heap.barriers().entry_max());
+            let number = self.b.ins().iadd_imm_s(hash, -1);
+            let is_entry = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, number, max);
+            (self.hash_of_entry(hash), is_entry)
         } else {
+            let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, hash, 0);
             let at = gc::object::KLASS_OFFSET as i32;
             let word = self.b.ins().load(types::I32, flags, object, at);
             let inflated = self.b.ins().band_imm_s(word, i64::from(lock_word::INFLATED));

@@ -33,6 +33,7 @@ pub mod intrinsics;
 mod invariants;
 pub mod isa;
 mod kind;
+pub mod links;
 mod locks;
 mod memory;
 mod method_handles;
@@ -58,16 +59,15 @@ use crate::runtime::code::side_exits::SideExits;
 use crate::runtime::{ClassHolder, MethodRef};
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
-use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, DataFlowGraph, ExtFuncData, ExternalName, FuncRef, Function, Inst,
-    InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, StackSlot,
-    StackSlotData, StackSlotKind, UserExternalName, UserFuncName, Value, ValueDef, types,
+    AbiParam, Block, BlockArg, DataFlowGraph, FuncRef, Function, Inst, InstBuilder,
+    InstructionData, MemFlagsData, Opcode, SigRef, Signature, StackSlot, StackSlotData,
+    StackSlotKind, UserFuncName, Value, ValueDef, types,
 };
 use cranelift_codegen::isa::CallConv;
-use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use emitter::SlowPathSignatures;
 use facts::Facts;
 use flow::{Bound, Counter, Flow};
 use kind::Kind;
@@ -148,6 +148,7 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
         context.set_disasm(true);
         base::print(format_args!("{method:?}\n{}", context.func.display()));
     }
+    let names = context.func.params.user_named_funcs().clone();
     let refused = |error: String| NotCompiled::Refused(error);
     let compiled = match context.compile(&*isa, &mut control) {
         Ok(compiled) => compiled,
@@ -160,7 +161,7 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
     let mut code = compiled.buffer.data().to_vec();
     for relocation in compiled.buffer.relocs() {
-        link_to_itself(&mut code, relocation).map_err(refused)?;
+        links::link(&names, &mut code, relocation).map_err(refused)?;
     }
     let roots = layout.stackslots[finished.roots].offset;
     Ok(Body {
@@ -177,20 +178,6 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
         unresolved: finished.unresolved,
         holders: finished.holders,
     })
-}
-
-/// The only function that code names is itself.
-fn link_to_itself(code: &mut [u8], relocation: &FinalizedMachReloc) -> Result<(), String> {
-    let is_itself =
-        matches!(relocation.target, FinalizedRelocTarget::ExternalName(ExternalName::User(_)));
-    if relocation.kind != Reloc::X86CallPCRel4 || !is_itself {
-        return Err(format!("relocation {relocation:?}"));
-    }
-    let offset = relocation.offset as usize;
-    // The distance from there to the beginning.
-    let distance = relocation.addend as i32 - offset as i32;
-    code[offset..offset + 4].copy_from_slice(&distance.to_le_bytes());
-    Ok(())
 }
 
 /// Gives safepoints, numbered by source locations from 1, their return offsets.
@@ -247,7 +234,7 @@ struct Translator<'f> {
     /// As `Body::holders`.
     holders: Vec<&'static ClassHolder>,
     signatures: FxHashMap<Signature, SigRef>,
-    slow_path_signature: Option<SigRef>,
+    slow_path_signatures: SlowPathSignatures,
     /// Returns an undefined value, with an exception pending.
     give_up: Option<Block>,
     last_compare: Option<compare::Compared>,
@@ -311,7 +298,7 @@ impl<'f> Translator<'f> {
             unresolved: 0,
             holders: Vec::new(),
             signatures: FxHashMap::default(),
-            slow_path_signature: None,
+            slow_path_signatures: SlowPathSignatures::default(),
             give_up: None,
             last_compare: None,
             itself: None,
@@ -694,13 +681,7 @@ impl<'f> Translator<'f> {
             return known;
         }
         let signature = self.signature(method_signature(self.method));
-        let name = self.b.func.declare_imported_user_function(UserExternalName::new(0, 0));
-        let function = self.b.import_function(ExtFuncData {
-            name: ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
+        let function = links::declare_itself(self.b.func, signature);
         self.itself = Some(function);
         function
     }
@@ -737,8 +718,8 @@ impl<'f> Translator<'f> {
         }
         signature.returns.extend(result.map(AbiParam::new));
         let signature = self.signature(signature);
-        let address = self.b.ins().iconst(types::I64, address as i64);
-        let call = self.b.ins().call_indirect(signature, address, arguments);
+        let function = links::declare(self.b.func, address, signature);
+        let call = self.b.ins().call(function, arguments);
         self.b.inst_results(call).first().copied()
     }
 

@@ -6,22 +6,26 @@
 //!        otherwise as Mako does
 //! store  phase is TRACING? as Mako does
 //!        slot = the word that the value was loaded by, if the compiled code still has that; else
-//!               the value's region is young? its place, with the sign : the index in its header
-//!        that has the sign, and the holder's region is not young? remember(slot)    (out of line)
+//!               the value of its header: an index, or the place of a young object, with the sign. A young object
+//!               with an entry (EARLY) has that there: its place is made of its address.
+//!        that has the sign, and the value of the holder's header has not? remember(slot)   (out of line)
+//!        The value of the holder's header has the sign? Then none of this but the store.
 //! ```
 //!
-//! Null is an index like any other. Whether a region is young is in a table of a byte for each region, which is in the
-//! CPU's cache. It changes in pauses, and when an empty region is taken.
+//! Null is an index like any other. Headers change in pauses only.
+//!
+//! `-XX:-MakoYoungWords`: whether a region is young is in a table of a byte for each region, which is in the CPU's
+//! cache. It changes in pauses, and when an empty region is taken.
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barrier::barriers::{Barriers, Keeping, Slot};
-use crate::barrier::bump;
+use crate::barrier::bump::{bump, write_length};
 use crate::collectors::mako::barriers::MakoBarriers;
 use crate::collectors::mako::thread::MakoThread;
 use crate::collectors::mako::{SLOT_BYTES, Shared};
-use crate::hit::{EntryIndex, YOUNG};
+use crate::hit::{EntryIndex, YOUNG, YOUNG_BASE};
 use crate::object::layout::KlassLayout;
-use crate::object::{KlassId, OBJECT_ALIGNMENT, ObjectRef, VALUE_OFFSET};
+use crate::object::{EARLY, KlassId, OBJECT_ALIGNMENT, ObjectRef, VALUE_OFFSET};
 use crate::threads::mutator::Mutator;
 use crate::threads::thread_data::ThreadData;
 use crate::tracing::scan::for_every_slot;
@@ -33,6 +37,8 @@ pub struct YoungBarriers {
     shared: Arc<Shared>,
     /// Threads have buffers.
     has_buffers: bool,
+    /// Stores read headers.
+    reads_headers: bool,
     base: u64,
     region_shift: u8,
     /// Address of the byte of the first region, 0 for one that is not young.
@@ -44,6 +50,7 @@ impl YoungBarriers {
         let table = shared.young.as_ref().expect("the heap has a nursery");
         YoungBarriers {
             has_buffers: !shared.core.options.zeal(),
+            reads_headers: shared.core.options.mako.young_words,
             base: shared.core.geometry.base as u64,
             region_shift: shared.core.geometry.region_shift as u8,
             states: table.states(),
@@ -52,7 +59,20 @@ impl YoungBarriers {
         }
     }
 
-    /// When an object's region is young.
+    /// The word that names a young object.
+    #[inline(always)]
+    fn young_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        if self.base == YOUNG_BASE as u64 {
+            return a.shift_right(object, PLACE_SHIFT);
+        }
+        let base = a.constant(self.base);
+        let distance = a.sub(object, base);
+        let place = a.shift_right(distance, PLACE_SHIFT);
+        let sign = a.constant(YOUNG.into());
+        a.or(place, sign)
+    }
+
+    /// When an object is young, by the table of regions.
     #[inline(always)]
     fn is_young<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> Condition<A::Value> {
         let base = a.constant(self.base);
@@ -68,21 +88,25 @@ impl YoungBarriers {
     fn remember<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, word: A::Value) {
         let Some(holder) = slot.object() else { return };
         let zero = a.constant(0);
-        let names_young = a.has_bits(word, YOUNG.into());
+        let remember = |a: &mut A| {
+            let address = slot.address(a);
+            a.call(REMEMBER, &[address]);
+            zero
+        };
+        if self.reads_headers {
+            // The sign of the word, if it has it, is above all values of old objects: one rare branch for both tests.
+            // That a holder with an entry is young is found out by the slow path.
+            let sign = a.constant(YOUNG.into());
+            let (sign, value) = (a.and(word, sign), value_of(a, holder));
+            a.when(Condition::Below(value, sign), zero, remember);
+            return;
+        }
+        let names_young = Condition::Sign32(word);
         a.select(
             names_young,
             |a| {
                 let is_young = self.is_young(a, holder);
-                a.branch(
-                    is_young,
-                    false,
-                    |_| zero,
-                    |a| {
-                        let address = slot.address(a);
-                        a.call(REMEMBER, [address, zero, zero]);
-                        zero
-                    },
-                )
+                a.select(is_young, |_| zero, remember)
             },
             |_| zero,
         );
@@ -101,19 +125,22 @@ impl YoungBarriers {
 impl Barriers for YoungBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
 
-    fn headers_have_entries(&self) -> bool {
-        true
+    fn entry_max(&self) -> u32 {
+        YOUNG - 1
     }
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        let is_young = a.has_bits(word, YOUNG.into());
+        let is_young = Condition::Sign32(word);
         let object = a.select(
             is_young,
             |a| {
-                let bytes = a.shift_left(word, OBJECT_ALIGNMENT.trailing_zeros() as u8);
+                let bytes = a.shift_left(word, PLACE_SHIFT);
                 // The sign moves with the place.
-                let zero = self.base.wrapping_sub(u64::from(YOUNG) * OBJECT_ALIGNMENT as u64);
+                let zero = self.base.wrapping_sub(YOUNG_BASE as u64);
+                if zero == 0 {
+                    return bytes;
+                }
                 let zero = a.constant(zero);
                 a.add(zero, bytes)
             },
@@ -133,22 +160,20 @@ impl Barriers for YoungBarriers {
             Condition::Equal(object, zero),
             |_| zero,
             |a| {
+                if self.reads_headers {
+                    let at = a.constant(0);
+                    let header = a.load64(object, at);
+                    let is_early = a.has_bits(header, EARLY.into());
+                    return a.branch(
+                        is_early,
+                        true,
+                        |a| self.young_word(a, object),
+                        |a| a.shift_right(header, 32),
+                    );
+                }
                 let is_young = self.is_young(a, object);
-                a.select(
-                    is_young,
-                    |a| {
-                        let base = a.constant(self.base);
-                        let distance = a.sub(object, base);
-                        let place =
-                            a.shift_right(distance, OBJECT_ALIGNMENT.trailing_zeros() as u8);
-                        let sign = a.constant(YOUNG.into());
-                        a.or(place, sign)
-                    },
-                    |a| {
-                        let offset = a.constant(VALUE_OFFSET as u64);
-                        a.load32(object, offset)
-                    },
-                )
+                let word = |a: &mut A| self.young_word(a, object);
+                a.select(is_young, word, |a| value_of(a, object))
             },
         )
     }
@@ -167,7 +192,17 @@ impl Barriers for YoungBarriers {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> Option<A::Value> {
-        self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
+        self.has_buffers.then(|| {
+            bump(a, bytes, |a, object| {
+                // Both halves at once: base and sign are in the constant.
+                let place = a.shift_left(object, 32 - PLACE_SHIFT);
+                let zero = u64::from(YOUNG).wrapping_sub(self.base / OBJECT_ALIGNMENT as u64) << 32;
+                let rest = a.constant(zero | u64::from(klass.header()));
+                let (header, at) = (a.add(place, rest), a.constant(0));
+                a.store64(object, at, header);
+                write_length(a, object, length);
+            })
+        })
     }
 
     const STUBS: u8 = MakoBarriers::STUBS;
@@ -190,6 +225,37 @@ impl Barriers for YoungBarriers {
         // What young objects refer to is found in the pauses of the cycle.
         let is_kept = !EntryIndex(arguments[0] as u32).is_young();
         if is_kept { self.old.slow_path(m, id, arguments) } else { 0 }
+    }
+
+    /// Of a young holder nothing is reported and no slot is remembered: the snapshot of a cycle that traces has no
+    /// young object, or has what it refers to for roots.
+    #[inline(always)]
+    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let word = self.encode(a, value);
+        let Some(holder) = slot.object().filter(|_| self.reads_headers) else {
+            self.report_overwritten(a, slot);
+            slot.store(a, word);
+            self.remember(a, slot, word);
+            return;
+        };
+        let holders = value_of(a, holder);
+        let zero = a.constant(0);
+        a.select(
+            Condition::Sign32(holders),
+            |a| {
+                slot.store(a, word);
+                zero
+            },
+            |a| {
+                self.report_overwritten(a, slot);
+                slot.store(a, word);
+                a.when(Condition::Sign32(word), zero, |a| {
+                    let address = slot.address(a);
+                    a.call(REMEMBER, &[address]);
+                    zero
+                })
+            },
+        );
     }
 
     /// Remembers the slot.
@@ -225,6 +291,15 @@ impl Barriers for YoungBarriers {
         }
     }
 }
+
+/// The value of an object's header.
+#[inline(always)]
+fn value_of<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
+    let offset = a.constant(VALUE_OFFSET as u64);
+    a.load32(object, offset)
+}
+
+const PLACE_SHIFT: u8 = OBJECT_ALIGNMENT.trailing_zeros() as u8;
 
 /// Remembers the slot at an address.
 const REMEMBER: SlowPath = SlowPath { id: 2, is_leaf: true };

@@ -1,12 +1,12 @@
 //! Entries of young objects, for identity hashes and monitors.
 
 use super::table::YoungTable;
+use crate::collectors::g1::header::Header;
 use crate::collectors::mako::Shared;
 use crate::collectors::mako::allocation::Allocator;
 use crate::collectors::mako::entries::entry_of;
 use crate::hit::{EntryClaim, EntryIndex};
 use crate::object::ObjectRef;
-use std::sync::atomic::Ordering;
 
 /// The entries that young objects have.
 #[derive(Default)]
@@ -20,13 +20,10 @@ pub struct Early {
 /// The entry of an object, which gets one if it is young and has none. Any running thread; no safepoint.
 pub fn entry(shared: &Shared, allocator: &Allocator, object: ObjectRef) -> EntryIndex {
     let known = entry_of(object);
-    let Some(table) = &shared.young else { return known };
-    if !known.is_null() {
-        return known;
-    }
+    let Some(table) = shared.young.as_ref().filter(|_| known.is_young()) else { return known };
     let mut early = table.early.lock();
     let known = entry_of(object);
-    if !known.is_null() {
+    if !known.is_young() {
         return known;
     }
     assert!(table.has(object.address()), "{object:?} is old and has no entry");
@@ -40,8 +37,11 @@ pub fn entry(shared: &Shared, allocator: &Allocator, object: ObjectRef) -> Entry
         }
     };
     let entry = claim.take().expect("a claim is not empty");
-    // The other half may be changing: the lock.
-    object.value_word().store(entry.0, Ordering::Release);
+    let mut header = Header::of(object);
+    // The lock may be changing.
+    while let Err(now) = header.exchange(object, header.with_early(entry.0)) {
+        header = now;
+    }
     early.holders.push(object);
     shared.core.stats.count("early_entries", 1);
     entry

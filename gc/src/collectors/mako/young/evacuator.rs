@@ -179,8 +179,11 @@ impl<'a> Evacuator<'a> {
         let found = if is_pinned { None } else { self.allocate(bytes, header, stays_young) };
         let Some(to) = found else { return self.leave(object, header) };
         let (address, new) = match to {
-            To::Young(address) => (address, header.with_age(age)),
-            To::Old(place) => (place.address, header.with_age(0).with_value(place.entry.0)),
+            To::Young(address) => {
+                let word = self.table.word(ObjectRef::from_address(address));
+                (address, header.with_age(age).with_value(header.early().unwrap_or(word)))
+            }
+            To::Old(place) => (place.address, header.promoted(place.entry.0)),
         };
         let behind = size_of::<u64>();
         // SAFETY: `address` is ours alone and has `bytes` bytes; what is behind the object's header is not written by
@@ -226,7 +229,8 @@ impl<'a> Evacuator<'a> {
         {
             return Some(To::Young(to));
         }
-        self.promoter.allocate(bytes, EntryIndex(header.value())).map(To::Old)
+        let early = header.early().map_or(EntryIndex::NULL, EntryIndex);
+        self.promoter.allocate(bytes, early).map(To::Old)
     }
 
     /// There is no memory for a copy, or the object is pinned.

@@ -34,8 +34,8 @@
 //! # Early entries
 //!
 //! Identity hashes and monitors belong to entries. A young object that needs one gets an entry ahead of its promotion
-//! ([`early`]): its header has it, the entry names nothing yet, and slots hold the young place as before. The entry is
-//! used at the promotion, or freed when the object dies. Snapshots do not include it.
+//! ([`early`]): its header has it in place of the young place, the entry names nothing yet, and slots hold the young
+//! place as before. The entry is used at the promotion, or freed when the object dies. Snapshots do not include it.
 
 pub mod barriers;
 pub mod collection;

@@ -5,8 +5,11 @@ use super::table::YoungTable;
 use crate::collectors::mako::Shared;
 use crate::collectors::mako::allocation::RESERVE;
 use crate::core::allocator::RegionAllocator;
+use crate::core::collector::AllocRequest;
 use crate::memory::region::RegionUse;
+use crate::object::ObjectRef;
 use crate::object::geometry::RegionId;
+use crate::threads::mutator::Mutator;
 use crate::threads::workers::Workers;
 use parking_lot::Mutex;
 use std::cmp::Reverse;
@@ -75,6 +78,13 @@ impl Nursery {
 
     pub fn table(&self) -> &YoungTable {
         self.shared.young.as_ref().expect("a heap with a nursery has its table")
+    }
+
+    /// A young object, if eden has memory. Reaches no safepoint.
+    pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let object = self.allocator.allocate(m, request)?;
+        object.value_word().store(self.table().word(object), Ordering::Relaxed);
+        Some(object)
     }
 
     /// Limits the regions of eden anew. Any thread.

@@ -122,11 +122,11 @@ impl YoungTable {
         EntryIndex(word as u32).is_young() && !self.has(slot)
     }
 
-    /// Remembers the slot of an old object, which has got a young reference. On the thread of the log.
+    /// Remembers a slot that has got a young reference, if it is an old object's. On the thread of the log.
     #[inline]
     pub fn remember(&self, log: &RememberedLog, slot: usize) {
         let mut log = log.borrow_mut();
-        if log.last() == Some(&slot) {
+        if log.last() == Some(&slot) || self.has(slot) {
             return;
         }
         log.push(slot);
