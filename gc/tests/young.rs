@@ -3,7 +3,7 @@
 mod support;
 
 use gc::core::outcome::CollectCause;
-use gc::object::ObjectRef;
+use gc::object::{EARLY, ObjectRef};
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -57,18 +57,26 @@ fn an_entry_stays_over_every_move() {
             vm.heap.entry(new)
         })
         .collect();
+    let mut moved_young = 0;
     for round in 0..30 {
-        if round % 7 == 6 {
+        if round == 0 {
+            vm.heap.collect(&thread.m, CollectCause::WhiteBoxYoung);
+        } else if round % 7 == 6 {
             cycle(&vm, &thread)
         } else {
             minor(&vm, &thread)
         }
         for (root, entry) in thread.roots.iter().zip(&entries) {
             assert_eq!(vm.heap.entry(root.get()), *entry, "round {round}");
-            assert_eq!(has_young_word(root.get()), !vm.heap.is_old(root.get()), "round {round}");
+            let object = root.get();
+            assert_eq!(object.value_word().load(Ordering::Relaxed), *entry, "round {round}");
+            let is_early = object.klass_word().load(Ordering::Relaxed) & EARLY != 0;
+            assert_eq!(is_early, !vm.heap.is_old(object), "round {round}");
+            moved_young += usize::from(is_early);
         }
     }
     assert_eq!(count(&vm, "early_entries"), 32);
+    assert!(moved_young >= 32, "{moved_young}");
     assert!(count(&vm, "promoted_bytes") >= (32 * vm.classes.node_bytes(SLOTS)) as u64);
     thread.detach(&vm);
 }
@@ -295,9 +303,11 @@ fn random_threads_find_what_they_stored() {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(rand::random::<u64>);
     println!("SEED={seed}");
-    for local in [LocalMemory::Bytes(4 << 20), LocalMemory::Percent(100)] {
+    let few = LocalMemory::Bytes(4 << 20);
+    for (local, young_words) in [(few, true), (LocalMemory::Percent(100), true), (few, false)] {
         let mut options = options();
         options.local_memory = local;
+        options.mako.young_words = young_words;
         let vm = TestVm::new(&options);
         std::thread::scope(|scope| {
             for i in 0..3 {

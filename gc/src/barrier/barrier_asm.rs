@@ -148,7 +148,7 @@ pub trait BarrierAsm: Instructions {
     }
 }
 
-/// The condition that a branch tests, unsigned.
+/// The condition that a branch tests, of unsigned numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition<V> {
     Equal(V, V),

@@ -253,7 +253,7 @@ pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, by
     }
 }
 
-/// Address of a slot that is about to be overwritten, its object, and 0: reports to the running cycle what the slot
+/// Address of a slot that is about to be overwritten, and its object: reports to the running cycle what the slot
 /// holds. The condition of [`Barriers::keeps`] holds. Every collector has this stub.
 const KEEP: Stub = Stub { id: 0 };
 

@@ -101,7 +101,8 @@ macro_rules! preserving_helper {
         $(#[$meta])*
         ///
         /// # Safety
-        /// Called by compiled code only, with the arguments of the function that it stands for.
+        /// Called by compiled code only, with the arguments of the function that it stands for; of a slow path, with
+        /// the path's own.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             std::arch::naked_asm!(

@@ -6,7 +6,7 @@
 //! | locked, by the thread that has it on its lock stack | the same |
 //! | inflated: lock and hash are in a `Monitor` | index in the monitor table |
 //!
-//! Where the value is an entry index, the hash is made of that, and a map beside the table leads to the monitor.
+//! Where objects have entries, the hash is made of the entry, and a map beside the table leads from it to the monitor.
 //!
 //! Every change is a compare-and-set, and a thread whose compare-and-set fails reads the header again. A free object
 //! becomes locked by its locker, a locked one free by its owner. Any thread may add a hash, or inflate. An inflated

@@ -1,5 +1,5 @@
-//! The table of inflated monitors. Inflated headers name monitors by index, or, where headers have entries, a map
-//! leads from these to indices. Each monitor names its object by a weak slot, which the collector empties when the
+//! The table of inflated monitors. Inflated headers name monitors by index, or, where objects have entries, a map leads
+//! from these to indices. Each monitor names its object by a weak slot, which the collector empties when the
 //! object dies: then the monitor is free for another. When there are many, those whose locks are idle are retired.
 
 use super::inflated::Inflated;
@@ -97,8 +97,8 @@ impl MonitorTable {
         is_done
     }
 
-    /// Takes a retired monitor from its object, which gets its value back. Threads that have read the header before
-    /// still find the monitor, until [`free_retired`](Self::free_retired).
+    /// Takes a retired monitor from its object, which gets its value back if that was the monitor's index. Threads that
+    /// have read the header before still find the monitor, until [`free_retired`](Self::free_retired).
     pub fn deflate(&self, header: &AtomicU64, index: u32) {
         let own = self.get(index).value.load(Ordering::Acquire);
         let change = |old| {

@@ -685,6 +685,7 @@ impl Mako {
             for_every_slot(self.core.layout_of(object), object, SLOT_BYTES, fields, |at| {
                 let word = EntryIndex(read_word(object, at, SLOT_BYTES) as u32);
                 let slot = object.address() + at;
+                assert!(!word.is_young() || table.is_named_by(word.0), "{word:?} in a slot");
                 assert!(
                     !word.is_young() || remembered.contains(&slot),
                     "slot {at} of {object:?} {:?} names a young object and is not remembered",

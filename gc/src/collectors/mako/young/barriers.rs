@@ -12,7 +12,8 @@
 //!        The value of the holder's header has the sign? Then none of this but the store.
 //! ```
 //!
-//! Null is an index like any other. Headers change in pauses only.
+//! Null is an index like any other. What is made of a header changes in pauses only: a young object may get an entry at
+//! any time, but its word and its region are the same as before.
 //!
 //! `-XX:-MakoYoungWords`: whether a region is young is in a table of a byte for each region, which is in the CPU's
 //! cache. It changes in pauses, and when an empty region is taken.

@@ -6,7 +6,7 @@ use crate::collectors::mako::entries::entry_of;
 use crate::hit::{EntryIndex, YOUNG};
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::{Geometry, RegionId};
-use crate::object::{OBJECT_ALIGNMENT, ObjectRef};
+use crate::object::{EARLY, OBJECT_ALIGNMENT, ObjectRef};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -114,6 +114,12 @@ impl YoungTable {
         debug_assert!(EntryIndex(word).is_young(), "{word:#x} names no young object");
         let place = (word & !YOUNG) as usize * OBJECT_ALIGNMENT;
         ObjectRef::from_address(self.geometry.base + place)
+    }
+
+    /// Whether the header of the object that a word names has the word, or an entry. For verification.
+    pub fn is_named_by(&self, word: u32) -> bool {
+        let header = self.object(word).header().load(Ordering::Relaxed);
+        header & u64::from(EARLY) != 0 || (header >> 32) as u32 == word
     }
 
     /// Whether a slot that holds this word must be remembered.
