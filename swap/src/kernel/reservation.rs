@@ -80,11 +80,9 @@ impl Reservation {
             | libc::MAP_NORESERVE
             | libc::MAP_FIXED_NOREPLACE;
         let start = range.start.next_multiple_of(alignment).max(alignment);
-        let wished = (start..(range.end + 1).saturating_sub(bytes)).step_by(alignment);
-        for base in wished.chain((alignment..start).step_by(alignment)) {
-            if base + bytes > range.end {
-                break;
-            }
+        let lower = (alignment..start).step_by(alignment);
+        let bases = (start..range.end).step_by(alignment).chain(lower);
+        for base in bases.filter(|base| base + bytes <= range.end) {
             let wish = ptr::without_provenance_mut(base);
             // SAFETY: the kernel refuses addresses that are in use; an old one, which takes the
             // address for a wish, places the mapping where nothing else is.

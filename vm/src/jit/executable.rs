@@ -20,15 +20,11 @@ impl Executable {
     /// Compiles the function of a context, which names functions by [`links`] only. Panics if it is not valid, or there
     /// is no memory for it.
     pub fn compile(context: &mut Context) -> Executable {
-        let names = context.func.params.user_named_funcs().clone();
-        let compiled = context.compile(&*isa::host(), &mut ControlPlane::default());
-        let compiled = compiled.expect("barriers are valid code");
-        let mut code = compiled.buffer.data().to_vec();
-        for relocation in compiled.buffer.relocs() {
-            let linked = links::link(&names, &mut code, relocation);
-            linked.expect("barriers name functions by their addresses");
-        }
-        Executable::new(&code)
+        let done = context.compile(&*isa::host(), &mut ControlPlane::default());
+        done.expect("barriers are valid code");
+        let compiled = context.compiled_code().expect("it is compiled");
+        let code = links::link(&context.func, compiled);
+        Executable::new(&code.expect("barriers name functions by their addresses"))
     }
 
     /// A copy of code that can lie anywhere.

@@ -97,7 +97,7 @@ macro_rules! preserving_helper {
         $crate::preserving_helper! { $(#[$meta])* $name, $target, }
     )*};
     // As many instructions as there are, before the call.
-    ($(#[$meta:meta])* $name:ident, $target:path, $($instruction:literal)* $(, $id:literal)?) => {
+    ($(#[$meta:meta])* $name:ident, $target:path, $($instruction:expr),*) => {
         $(#[$meta])*
         ///
         /// # Safety
@@ -139,7 +139,6 @@ macro_rules! preserving_helper {
                 "movaps [rsp + 224], xmm14",
                 "movaps [rsp + 240], xmm15",
                 $($instruction,)*
-                $(concat!("mov esi, ", $id),)?
                 "call {target}",
                 "mov [r15 + {scratch}], rax",
                 "movaps xmm0, [rsp]",
@@ -193,7 +192,8 @@ macro_rules! slow_path_helpers {
         $($crate::preserving_helper! {
             /// The slow path with this id.
             $function, $target,
-            "mov r8, rdx" "mov rcx, rsi" "mov rdx, rdi" "mov rdi, r15", $number
+            "mov r8, rdx", "mov rcx, rsi", "mov rdx, rdi", "mov rdi, r15",
+            concat!("mov esi, ", $number)
         })*
         match $id {
             $($number => $function as *const () as usize,)*

@@ -4,14 +4,10 @@
 //! first call to the last, or across a loop whose calls are all rare. As the name of a function it is part of the call.
 
 use cranelift_codegen::binemit::Reloc;
-use cranelift_codegen::entity::PrimaryMap;
 use cranelift_codegen::ir::{
-    ExtFuncData, ExternalName, FuncRef, Function, SigRef, UserExternalName, UserExternalNameRef,
+    ExtFuncData, ExternalName, FuncRef, Function, SigRef, UserExternalName,
 };
-use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
-
-/// What a function has declared.
-pub type Names = PrimaryMap<UserExternalNameRef, UserExternalName>;
+use cranelift_codegen::{CompiledCode, FinalizedMachReloc, FinalizedRelocTarget};
 
 /// The function that is being translated.
 pub const ITSELF: UserExternalName = UserExternalName { namespace: 0, index: 0 };
@@ -38,13 +34,26 @@ fn declare_named(
     func.import_function(ExtFuncData { name, signature, colocated, patchable: false })
 }
 
-/// Writes what a relocation stands for into the code of a function that has declared these names. An error if it is
-/// none of the above.
-pub fn link(names: &Names, code: &mut [u8], relocation: &FinalizedMachReloc) -> Result<(), String> {
+/// The code of a function that was compiled, with the addresses of what it calls. An error if it names anything else
+/// than was declared here.
+pub fn link(func: &Function, compiled: &CompiledCode) -> Result<Vec<u8>, String> {
+    let mut code = compiled.buffer.data().to_vec();
+    for relocation in compiled.buffer.relocs() {
+        resolve(func, &mut code, relocation)?;
+    }
+    Ok(code)
+}
+
+/// Writes what a relocation stands for.
+fn resolve(
+    func: &Function,
+    code: &mut [u8],
+    relocation: &FinalizedMachReloc,
+) -> Result<(), String> {
     let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = relocation.target else {
         return Err(format!("relocation {relocation:?}"));
     };
-    let name = &names[name];
+    let name = &func.params.user_named_funcs()[name];
     let (offset, addend) = (relocation.offset as usize, relocation.addend);
     match relocation.kind {
         Reloc::X86CallPCRel4 if *name == ITSELF => {

@@ -148,21 +148,17 @@ pub fn translate(vm: &'static Vm, task: Task) -> Result<Body, NotCompiled> {
         context.set_disasm(true);
         base::print(format_args!("{method:?}\n{}", context.func.display()));
     }
-    let names = context.func.params.user_named_funcs().clone();
     let refused = |error: String| NotCompiled::Refused(error);
-    let compiled = match context.compile(&*isa, &mut control) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(refused(format!("{:?}", error.inner))),
-    };
+    if let Err(error) = context.compile(&*isa, &mut control) {
+        return Err(refused(format!("{:?}", error.inner)));
+    }
+    let compiled = context.compiled_code().expect("it is compiled");
     if let Some(code) = compiled.vcode.as_ref().filter(|_| is_shown) {
         base::print(format_args!("{code}"));
     }
     let layout = compiled.buffer.frame_layout();
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
-    let mut code = compiled.buffer.data().to_vec();
-    for relocation in compiled.buffer.relocs() {
-        links::link(&names, &mut code, relocation).map_err(refused)?;
-    }
+    let code = links::link(&context.func, compiled).map_err(refused)?;
     let roots = layout.stackslots[finished.roots].offset;
     Ok(Body {
         method,

@@ -89,11 +89,7 @@ impl YoungBarriers {
     fn remember<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, word: A::Value) {
         let Some(holder) = slot.object() else { return };
         let zero = a.constant(0);
-        let remember = |a: &mut A| {
-            let address = slot.address(a);
-            a.call(REMEMBER, &[address]);
-            zero
-        };
+        let remember = |a: &mut A| call_remember(a, slot);
         if self.reads_headers {
             // The sign of the word, if it has it, is above all values of old objects: one rare branch for both tests.
             // That a holder with an entry is young is found out by the slow path.
@@ -232,13 +228,11 @@ impl Barriers for YoungBarriers {
     /// young object, or has what it refers to for roots.
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        let word = self.encode(a, value);
         let Some(holder) = slot.object().filter(|_| self.reads_headers) else {
             self.report_overwritten(a, slot);
-            slot.store(a, word);
-            self.remember(a, slot, word);
-            return;
+            return self.store_initial(a, slot, value);
         };
+        let word = self.encode(a, value);
         let holders = value_of(a, holder);
         let zero = a.constant(0);
         a.select(
@@ -250,11 +244,7 @@ impl Barriers for YoungBarriers {
             |a| {
                 self.report_overwritten(a, slot);
                 slot.store(a, word);
-                a.when(Condition::Sign32(word), zero, |a| {
-                    let address = slot.address(a);
-                    a.call(REMEMBER, &[address]);
-                    zero
-                })
+                a.when(Condition::Sign32(word), zero, |a| call_remember(a, slot))
             },
         );
     }
@@ -298,6 +288,14 @@ impl Barriers for YoungBarriers {
 fn value_of<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
     let offset = a.constant(VALUE_OFFSET as u64);
     a.load32(object, offset)
+}
+
+/// Calls the slow path that remembers a slot, and yields 0.
+#[inline(always)]
+fn call_remember<A: BarrierAsm + ?Sized>(a: &mut A, slot: Slot<A::Value>) -> A::Value {
+    let address = slot.address(a);
+    a.call(REMEMBER, &[address]);
+    a.constant(0)
 }
 
 const PLACE_SHIFT: u8 = OBJECT_ALIGNMENT.trailing_zeros() as u8;

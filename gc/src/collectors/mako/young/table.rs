@@ -1,12 +1,13 @@
 //! Which regions are young, how slots name young objects, and the slots of old objects that do.
 
 use super::early::Early;
+use crate::collectors::g1::header::Header;
 use crate::collectors::mako::SLOT_BYTES;
 use crate::collectors::mako::entries::entry_of;
 use crate::hit::{EntryIndex, YOUNG};
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::{Geometry, RegionId};
-use crate::object::{EARLY, OBJECT_ALIGNMENT, ObjectRef};
+use crate::object::{OBJECT_ALIGNMENT, ObjectRef};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -118,8 +119,8 @@ impl YoungTable {
 
     /// Whether the header of the object that a word names has the word, or an entry. For verification.
     pub fn is_named_by(&self, word: u32) -> bool {
-        let header = self.object(word).header().load(Ordering::Relaxed);
-        header & u64::from(EARLY) != 0 || (header >> 32) as u32 == word
+        let object = self.object(word);
+        Header::of(object).early().is_some() || entry_of(object).0 == word
     }
 
     /// Whether a slot that holds this word must be remembered.
